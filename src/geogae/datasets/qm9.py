@@ -1,0 +1,65 @@
+"""QM9 out of the package qm9pack: the SMILES with all hydrogens, read by RDKit, and the computed properties.
+
+Nodes carry atomic number and formal charge, edges RDKit's bond type, and the label is the tuple of
+``PROPERTIES``. The coordinates are left out: for about 450 molecules the atoms there do not follow the SMILES.
+"""
+
+from __future__ import annotations
+
+import csv
+from importlib.util import find_spec
+from pathlib import Path
+
+from geogae.datasets.progress import progress
+from geogae.errors import GeoGAEError
+from geogae.formats.chem import from_smiles
+from geogae.formats.packed import Packed
+from geogae.graph import Graph
+
+PROPERTIES = (
+    "RotA_GHz",
+    "RotB_GHz",
+    "RotC_GHz",
+    "Dipole_debye",
+    "Polarizability_bohr3",
+    "HOMO_au",
+    "LUMO_au",
+    "HOMO_LUMO_gap_au",
+    "R2_bohr2",
+    "ZPVE_au",
+    "InternalEnergy_0K_au",
+    "InternalEnergy_298K_au",
+    "Enthalphy_298K_au",  # spelt so in the files
+    "GibbsFreeEnergy_298K_au",
+    "Heatcapacity_Cv_cal_mol_K",
+)
+
+
+def find() -> list[Path]:
+    """The files of qm9pack that hold the molecules; the package is found, not imported (it needs pandas)."""
+    spec = find_spec("qm9pack")
+    folders = [] if spec is None else spec.submodule_search_locations or []
+    return sorted(file for folder in folders for file in Path(folder).glob("data/qm9_part*.csv"))
+
+
+def read(files: list[Path]) -> Packed:
+    """All molecules, named QM9/0, QM9/1, …; those that RDKit refuses are counted in the report."""
+    if not files:
+        raise GeoGAEError("QM9 comes with the package qm9pack: pip install 'geogae[chem]'")
+    graphs: list[Graph] = []
+    refused: list[str] = []
+    with progress() as bar:
+        task = bar.add_task("reading QM9 (once)", total=sum(file.stat().st_size for file in files))
+        for file in files:
+            with file.open(encoding="utf-8", newline="") as text:
+                for row in csv.DictReader(text):
+                    label = [float(row[key]) for key in PROPERTIES]
+                    try:
+                        graphs.append(
+                            from_smiles(row["SMILES"], hydrogens=True, label=label, name=f"QM9/{len(graphs)}")
+                        )
+                    except GeoGAEError:
+                        refused.append(row["SMILES"])
+                    bar.advance(task, sum(map(len, row.values())))
+    report = f"{len(refused):,} molecules that RDKit refuses left out, the first {refused[0]!r}" if refused else ""
+    return Packed.of(graphs, report=report)

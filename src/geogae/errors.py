@@ -1,0 +1,5 @@
+"""The one exception of the library."""
+
+
+class GeoGAEError(ValueError):
+    """Input or state that geogae cannot carry on with; its one line names the value, the limit and the remedy."""

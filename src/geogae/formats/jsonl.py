@@ -1,0 +1,92 @@
+"""One graph a line as JSON.
+
+``{"n": 3, "edges": [[0, 1], [1, 2]], "node_categorical": [[6, 0], [6, 0], [8, 0]], "label": 1, "name": "a"}``:
+the fields of :class:`geogae.Graph`, those that are None left out. NetworkX's node-link JSON is read as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, Unpack
+
+from geogae.errors import GeoGAEError
+from geogae.files import atomic_path
+from geogae.formats.nx import from_networkx
+from geogae.formats.simplify import Policy, simple_graph
+from geogae.formats.text import numbered_lines
+from geogae.graph import ATTRIBUTES, Graph
+
+FIELDS = ("n", "edges", *ATTRIBUTES, "label", "name")
+
+
+def read_jsonl(path: str | os.PathLike[str], **policy: Unpack[Policy]) -> list[Graph]:
+    """All graphs of the file; for the policy see :mod:`geogae.formats.simplify`."""
+    return list(iter_jsonl(path, **policy))
+
+
+def iter_jsonl(path: str | os.PathLike[str], **policy: Unpack[Policy]) -> Iterator[Graph]:
+    """The graphs of the file, read one at a time."""
+    for where, line in numbered_lines(path):
+        try:
+            yield _graph(_parsed(line), policy)
+        except GeoGAEError as error:
+            raise GeoGAEError(f"{where}: {error}") from None
+
+
+def write_jsonl(graphs: Iterable[Graph], path: str | os.PathLike[str]) -> None:
+    """Write graphs, taken from the iterable one at a time."""
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+        for graph in graphs:
+            file.write(json.dumps(_record(graph), separators=(",", ":"), ensure_ascii=False) + "\n")
+
+
+def _record(graph: Graph) -> dict[str, Any]:
+    blocks = {
+        field: block.tolist() for field in ATTRIBUTES if (block := getattr(graph, field)) is not None and block.size
+    }
+    rest = {"label": graph.label, "name": graph.name}
+    return {"n": graph.n, "edges": graph.edges.tolist(), **blocks} | {k: v for k, v in rest.items() if v is not None}
+
+
+def _parsed(line: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise GeoGAEError(f"this is not JSON ({error})") from None
+    except RecursionError:
+        raise GeoGAEError("this JSON is nested too deeply") from None
+    if not isinstance(record, dict):
+        raise GeoGAEError(f'a line must be a JSON object {{"n": …, "edges": …}}, not {type(record).__name__}')
+    return record
+
+
+def _graph(record: dict[str, Any], policy: Policy) -> Graph:
+    if "nodes" in record:
+        return _from_node_link(record, policy)
+    unknown = [key for key in record if key not in FIELDS]
+    if unknown:
+        raise GeoGAEError(f"unknown key {unknown[0]!r}; the keys are {', '.join(FIELDS)}")
+    for field in ("n", "edges"):
+        if field not in record:
+            raise GeoGAEError(f'the key "{field}" is missing')
+    # An empty list of rows is what a graph without edges has for its edge attributes.
+    return simple_graph(record.pop("n"), record.pop("edges"), **record, **policy)
+
+
+def _from_node_link(record: dict[str, Any], policy: Policy) -> Graph:
+    import networkx
+
+    edges = "edges" if "edges" in record else "links"
+    try:
+        graph = networkx.node_link_graph(record, edges=edges)
+        nodes = len(record["nodes"])
+    except (KeyError, TypeError, ValueError, AttributeError, networkx.NetworkXException) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise GeoGAEError(f"this is not NetworkX's node-link JSON: {reason}") from None
+    if len(graph) != nodes:
+        raise GeoGAEError(
+            f"node ids must be distinct and edges may name only them: {nodes} nodes listed, {len(graph)} named"
+        )
+    return from_networkx(graph, **policy)

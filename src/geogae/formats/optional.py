@@ -1,0 +1,16 @@
+"""Libraries that not everybody has."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from geogae.errors import GeoGAEError
+
+
+def require(module: str, extra: str) -> Any:
+    """The module, or one line that says which extra of geogae brings it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise GeoGAEError(f"this needs {module.partition('.')[0]}: pip install 'geogae[{extra}]'") from None

@@ -1,0 +1,1 @@
+RADIUS_SCALE = 0.75
