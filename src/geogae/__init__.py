@@ -1,0 +1,54 @@
+"""GeoGAE: whole graphs as vectors and back, through clouds of hyperballs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from geogae.errors import GeoGAEError
+from geogae.graph import Graph
+
+if TYPE_CHECKING:
+    from geogae import datasets, formats, plots
+    from geogae.geometry.cloud import HyperballCloud
+    from geogae.geometry.fitting import fit_clouds
+    from geogae.geometry.labelling import canonical_form, isomorphic
+
+__all__ = [
+    "GeoGAEError",
+    "Graph",
+    "HyperballCloud",
+    "canonical_form",
+    "datasets",
+    "fit_clouds",
+    "formats",
+    "isomorphic",
+    "plots",
+]
+
+try:
+    __version__ = version("geogae")
+except PackageNotFoundError:  # run from a source tree that is not installed
+    __version__ = "0+unknown"
+
+_LAZY = {  # name → module that has it, or that it is: importing geogae stays light
+    "HyperballCloud": "geogae.geometry.cloud",
+    "canonical_form": "geogae.geometry.labelling",
+    "datasets": "geogae.datasets",
+    "fit_clouds": "geogae.geometry.fitting",
+    "formats": "geogae.formats",
+    "isomorphic": "geogae.geometry.labelling",
+    "plots": "geogae.plots",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'geogae' has no attribute {name!r}")
+    module = import_module(_LAZY[name])
+    return module if _LAZY[name] == f"geogae.{name}" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

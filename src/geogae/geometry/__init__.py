@@ -1,0 +1,1 @@
+"""Graph ↔ cloud, without learned weights: labelling, fitting, pose, order, the intersection rule."""

@@ -1,1 +1,121 @@
-RADIUS_SCALE = 0.75
+"""HyperballCloud: a graph as balls; two nodes are joined exactly when their balls intersect (paper, Section 3.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from geogae.errors import GeoGAEError
+from geogae.graph import ATTRIBUTES, Graph
+
+RADIUS_SCALE = 0.75  # eq. 2
+
+
+def softplus(raw: NDArray[np.floating]) -> NDArray[np.floating]:
+    """f: ℝ → ℝ₊ of the paper, which turns a raw radius into a radius."""
+    return np.logaddexp(raw, 0)
+
+
+def margins(centers: NDArray[np.floating], radii_raw: NDArray[np.floating]) -> NDArray[np.float64]:
+    """How deep two balls intersect (positive) or how far apart they are (negative), (n, n); eq. 2's numerator."""
+    radii = softplus(radii_raw.astype(np.float64))  # (n,)
+    return RADIUS_SCALE * (radii[:, None] + radii) - cdist(centers, centers)
+
+
+def intersection_rule(centers: NDArray[np.floating], radii_raw: NDArray[np.floating]) -> NDArray[np.int64]:
+    """The edges of a cloud, (E, 2), i < j: joined if and only if the margin is positive (eq. 4)."""
+    return np.argwhere(np.triu(margins(centers, radii_raw) > 0, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class HyperballCloud:
+    """Balls in the numbering of their graph's nodes, in canonical pose, with the node order the model reads them in.
+
+    ``graph`` is the graph the cloud was fitted to, None for a cloud that a model decoded. Whether the cloud is exact
+    is never stored: it is what the intersection rule says.
+    """
+
+    centers: NDArray[np.float32]  # (n, d-1)
+    radii_raw: NDArray[np.float32]  # (n,), radius = softplus(raw)
+    order: NDArray[np.int64]  # (n,), position i of the sequence is node order[i]
+    graph: Graph | None = None
+    steps: int = 0  # gradient steps that the fit took, over all its tries
+    tries: int = 0
+    canonical: bool = True  # False where the labelling ran out of its budget: a renumbered graph may get another cloud
+
+    def __post_init__(self) -> None:
+        n = len(self.centers)
+        if self.centers.ndim != 2 or self.radii_raw.shape != (n,) or self.order.shape != (n,):
+            raise GeoGAEError(
+                f"a cloud needs centers (n, d-1), radii_raw (n,) and order (n,), "
+                f"not {self.centers.shape}, {self.radii_raw.shape} and {self.order.shape}"
+            )
+
+    def __repr__(self) -> str:
+        state = "" if self.graph is None else f", exact={self.exact}, margin={self.margin:.3g}, steps={self.steps}"
+        return f"HyperballCloud(n={self.n}, dim={self.dim}{state})"
+
+    @property
+    def n(self) -> int:
+        return len(self.centers)
+
+    @property
+    def dim(self) -> int:
+        """The paper's d: d-1 coordinates and the raw radius."""
+        return self.centers.shape[1] + 1
+
+    @property
+    def radii(self) -> NDArray[np.float32]:
+        return softplus(self.radii_raw).astype(np.float32)
+
+    @property
+    def balls(self) -> NDArray[np.float32]:
+        """Geometric embeddings x^g in node order, what the encoder reads, (n, d)."""
+        return np.column_stack([self.centers, self.radii_raw])[self.order]
+
+    def margins(self) -> NDArray[np.float64]:
+        return margins(self.centers, self.radii_raw)
+
+    def to_graph(self) -> Graph:
+        """The graph that the intersection rule reads from the balls, in their numbering.
+
+        Attributes, label and name of the fitted graph come along; edge attributes only where every edge has them.
+        """
+        edges = intersection_rule(self.centers, self.radii_raw)
+        source = self.graph
+        if source is None:
+            return Graph(self.n, edges)
+        fields = ATTRIBUTES if np.array_equal(edges, source.edges) else ("node_categorical", "node_continuous")
+        attributes = {field: getattr(source, field) for field in fields}
+        return Graph(self.n, edges, **attributes, label=source.label, name=source.name)
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether the intersection rule gives back exactly the fitted graph."""
+        return np.array_equal(intersection_rule(self.centers, self.radii_raw), self._fitted_to().edges)
+
+    @cached_property
+    def margin(self) -> float:
+        """The smallest margin by which the rule is right (negative: it is wrong somewhere); inf for a single node."""
+        joined = self._fitted_to().adjacency()
+        signed = np.where(joined, 1, -1) * self.margins()
+        return float(signed[np.triu_indices(self.n, 1)].min(initial=np.inf))
+
+    def ordered(self) -> HyperballCloud:
+        """The same cloud with its nodes, and its graph's, renumbered by the node order."""
+        return replace(
+            self,
+            centers=self.centers[self.order],
+            radii_raw=self.radii_raw[self.order],
+            order=np.arange(self.n),
+            graph=None if self.graph is None else self.graph.relabel(self.order),
+        )
+
+    def _fitted_to(self) -> Graph:
+        if self.graph is None:
+            raise GeoGAEError("this cloud was decoded, not fitted: it has no graph to be exact for")
+        return self.graph

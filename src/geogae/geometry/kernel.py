@@ -97,8 +97,14 @@ def _pull_row(centers, i, pull, grad_centers):
 
 
 @njit(**_FAST)
-def sphere_gradient(centers, raw, sign, alpha, gamma, temperature, margin, grad_centers, grad_raw, radii, d2, pull):
-    """Gradient of L_sphere over the pairs i < j, in place; returns (wrong pairs, pairs with less than ``margin``)."""
+def sphere_gradient(
+    centers, raw, sign, alpha, gamma, temperature, margin, grad_centers, grad_raw, radii, d2, pull
+):
+    """Gradient of L_sphere over the pairs i < j, in place; returns (wrong pairs, pairs with less than ``margin``).
+
+    ``sign`` is +1 for an edge and -1 for none; +1 on the diagonal tells that twins share the ball, whose margin is
+    with itself: without that term its radius may vanish.
+    """
     n = centers.shape[1]
     grad_centers[:] = 0
     grad_raw[:] = 0
@@ -116,6 +122,16 @@ def sphere_gradient(centers, raw, sign, alpha, gamma, temperature, margin, grad_
         wrong += w
         narrow += m
         _pull_row(centers, i, pull, grad_centers)
+    for i in range(n):
+        if sign[i, i] > 0:
+            d2[0] = f32(1e-12)
+            g, w, m = _focal_row(
+                d2[:1], radii[i], radii[i : i + 1], sign[i, i : i + 1],
+                alpha, gamma, temperature, margin, pull, grad_raw[i : i + 1],
+            )  # fmt: skip
+            grad_raw[i] += g
+            wrong += w
+            narrow += m
     for i in range(n):
         grad_raw[i] *= _SCALE / (f32(1) + math.exp(-raw[i]))  # softplus' = σ
     return wrong, narrow

@@ -1,0 +1,64 @@
+"""The order in which the model reads the nodes (paper, Section 3.4 and Algorithm 1). Ties go to the smaller number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from geogae.geometry.cloud import softplus
+
+NEAREST = 1e-6  # a distance below this counts as this: log2 of zero is not a number
+
+
+def greedy_order(centers: NDArray[np.floating], radii_raw: NDArray[np.floating]) -> NDArray[np.int64]:
+    """Algorithm 1: from the node nearest the centre, always on to the nearest by size, (n,)."""
+    points = np.ascontiguousarray(centers, dtype=np.float64)
+    return _greedy(points, softplus(radii_raw.astype(np.float64)), points.mean(axis=0))
+
+
+def axis_order(centers: NDArray[np.floating], radii_raw: NDArray[np.floating]) -> NDArray[np.int64]:
+    """Along the first principal axis of a posed cloud, then along the second, and so on, (n,)."""
+    return np.lexsort([radii_raw, *centers.T[::-1]])
+
+
+ORDERS: dict[str, Callable[[NDArray[np.floating], NDArray[np.floating]], NDArray[np.int64]]] = {
+    "greedy": greedy_order,
+    "axis": axis_order,
+}
+
+
+@njit(cache=True, nogil=True)
+def _greedy(points, radii, middle):
+    n, dim = points.shape
+    penalty = np.empty(n)
+    first = 0
+    for j in range(n):
+        square = 0.0
+        for k in range(dim):
+            square += (points[j, k] - middle[k]) ** 2
+        penalty[j] = math.log2(max(math.sqrt(square), NEAREST)) / 10
+        if penalty[j] < penalty[first]:
+            first = j  # line 3
+    order = np.empty(n, np.int64)
+    order[0] = first
+    left = np.ones(n, np.bool_)
+    left[first] = False
+    for i in range(1, n):
+        last = order[i - 1]
+        best, best_score = -1, np.inf
+        for j in range(n):
+            if not left[j]:
+                continue
+            square = 0.0
+            for k in range(dim):
+                square += (points[j, k] - points[last, k]) ** 2
+            score = math.sqrt(square) / (0.5 * (radii[j] + radii[last])) + penalty[j]  # line 7
+            if score < best_score:
+                best, best_score = j, score
+        order[i] = best
+        left[best] = False
+    return order

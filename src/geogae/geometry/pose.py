@@ -1,0 +1,59 @@
+"""The canonical pose: centred, on its principal axes, with the signs of its skewness (paper, Section 3.3, steps 1-3).
+
+Where the paper's rule leaves a choice, because singular values tie or a third moment vanishes, the numbering of the
+nodes decides; with canonical labelling that is a property of the graph alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+TIE = 1e-6  # singular values, lengths and moments closer than this, relative to the largest, count as equal
+
+
+def canonical_pose(centers: NDArray[np.floating]) -> NDArray[np.float64]:
+    """The same points in a pose that no translation, rotation or reflection of the input changes, (n, D)."""
+    points = centers - centers.mean(axis=0, dtype=np.float64)  # step 1
+    _, singular, axes = np.linalg.svd(points, full_matrices=False)  # step 2; (k,), (k, D)
+    posed = np.zeros(points.shape)
+    posed[:, : len(singular)] = points @ axes.T
+    posed[:, : len(singular)][:, singular <= TIE * max(singular[0], np.finfo(float).tiny)] = 0  # flat directions
+    for block in _tied(singular):
+        if block.stop - block.start > 1:
+            posed[:, block] = _pose_tied(posed[:, block])
+    for k in range(posed.shape[1]):
+        posed[:, k] *= _sign(posed[:, k])  # step 3
+    return posed
+
+
+def _tied(singular: NDArray[np.float64]) -> list[slice]:
+    """Runs of equal singular values."""
+    starts = np.flatnonzero(np.diff(singular, prepend=np.inf) < -TIE * singular[0])
+    return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(singular)], strict=True)]
+
+
+def _pose_tied(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Axes for a block in which every axis is principal: through the farthest node, then the farthest of the rest."""
+    rest, basis = points.copy(), []
+    for _ in range(points.shape[1]):
+        lengths = np.linalg.norm(rest, axis=1)
+        node = _first_largest(lengths)
+        if lengths[node] == 0:  # a flat block: coordinates are all zero already
+            return points
+        axis = rest[node] / lengths[node]
+        basis.append(axis)
+        rest = rest - np.outer(rest @ axis, axis)
+    return points @ np.array(basis).T
+
+
+def _sign(x: NDArray[np.float64]) -> float:
+    third = x**3
+    if abs(third.sum()) > TIE * np.abs(third).sum():
+        return float(np.sign(third.sum()))
+    return 1.0 if x[_first_largest(np.abs(x))] >= 0 else -1.0
+
+
+def _first_largest(values: NDArray[np.float64]) -> int:
+    """The first position whose value is the largest, up to a tie."""
+    return int(np.argmax(values >= (1 - TIE) * values.max()))

@@ -1,0 +1,128 @@
+"""Every term of the total loss, by the paper's name (Appendix B.4).
+
+Shapes: K decoder passes, B graphs padded to n nodes, balls of d numbers. A term is averaged over the nodes or pairs
+of each graph and over the K passes, (B,); ``total_loss`` then averages over graphs. Everything is computed in float32.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from geogae.geometry.cloud import RADIUS_SCALE
+
+TEMPERATURE = 0.4  # T, Section 4.1
+
+# The paper names the following but gives no values.
+ALPHA = 0.75  # weight of joined pairs in L_geo; of the others 1 - α
+ETA = 0.75  # weight of the last node in L_stop; of the others 1 - η
+GAMMA = 2.0  # focusing parameter of both
+DELTA = 1.0  # where the Huber loss turns linear; the paper's own choice for attributes
+RHO = 1.0  # static weight of L_geo
+CAP = 10.0  # largest factor of the per-batch rescaling
+BETA_TARGET, BETA_EPOCHS = 1e-3, 10.0  # β(t) climbs to the target over the first epochs
+
+
+def margins(balls: Tensor) -> Tensor:
+    """How deep each pair of balls (…, n, d) overlaps, (…, n, n); positive where they intersect (def. m^(k))."""
+    centers, radii = balls[..., :-1], F.softplus(balls[..., -1])  # (…, n, d-1), (…, n)
+    # cdist's direct kernel: no (n, n, d) in between, and a zero gradient, not NaN, where centres coincide
+    dist = torch.cdist(centers, centers, compute_mode="donot_use_mm_for_euclid_dist")  # (…, n, n)
+    return RADIUS_SCALE * (radii[..., :, None] + radii[..., None, :]) - dist
+
+
+def focal(logits: Tensor, target: Tensor, weight: float, gamma: float) -> Tensor:
+    """-α_t (1 - p̂)^γ log p̂ with p̂ = σ(±logit), elementwise; α_t is ``weight`` where ``target`` holds, else 1 - it."""
+    x = torch.where(target, logits, -logits)
+    log_p = F.logsigmoid(x)
+    log_1_minus_p = log_p - x  # log σ(-x)
+    return -torch.where(target, weight, 1 - weight) * (gamma * log_1_minus_p).exp() * log_p
+
+
+def loss_geo(
+    balls: Tensor,
+    adjacency: Tensor,
+    sizes: Tensor,
+    *,
+    temperature: float = TEMPERATURE,
+    alpha: float = ALPHA,
+    gamma: float = GAMMA,
+) -> Tensor:
+    """L_geo, (B,): focal loss of the margins of balls (K, B, n, d) against ``adjacency`` (B, n, n), over pairs i < j."""
+    node = _present(sizes, balls.shape[-2])  # (B, n)
+    pair = (node[:, :, None] & node[:, None]).triu(1)  # (B, n, n)
+    loss = focal(margins(balls.float()) / temperature, adjacency, alpha, gamma)  # (K, B, n, n)
+    pairs = pair.sum((-2, -1)).clamp(min=1)  # (B,), a graph of one node has none and its loss is 0
+    return ((loss * pair).sum((-2, -1)) / pairs).mean(0)
+
+
+def loss_emb(predicted: Tensor, balls: Tensor, sizes: Tensor, *, delta: float = DELTA) -> Tensor:
+    """L_emb, (B,): Huber loss of the balls (K, B, n, d) against the truth (B, n, d), summed over coordinates."""
+    huber = F.huber_loss(predicted.float(), balls.float().expand_as(predicted), reduction="none", delta=delta)
+    return (huber.sum(-1) * _present(sizes, balls.shape[-2])).sum(-1).div(sizes).mean(0)
+
+
+def loss_stop(stop_logits: Tensor, sizes: Tensor, *, eta: float = ETA, gamma: float = GAMMA) -> Tensor:
+    """L_stop, (B,): focal loss of the stop logits (K, B, n); of a graph's n slots the last is the one that stops."""
+    slot = torch.arange(1, stop_logits.shape[-1] + 1, device=sizes.device)  # (n,), counted from 1
+    loss = focal(stop_logits.float(), slot >= sizes[:, None], eta, gamma)  # (K, B, n)
+    return (loss * _present(sizes, stop_logits.shape[-1])).sum(-1).div(sizes).mean(0)
+
+
+def loss_kl(mu: Tensor, log_var: Tensor) -> Tensor:
+    """L_KL, (B,): KL(N(μ, σ²) ‖ N(0, 1)), summed over the m coordinates."""
+    mu, log_var = mu.float(), log_var.float()
+    return 0.5 * (mu.square() + log_var.exp() - 1 - log_var).sum(-1)
+
+
+def beta(epoch: float, target: float = BETA_TARGET, epochs: float = BETA_EPOCHS) -> float:
+    """β(t): the weight of L_KL, from 0 to ``target`` in a straight line over the first ``epochs``."""
+    return target * min(1.0, epoch / epochs) if epochs > 0 else target
+
+
+def rescaled(losses: Tensor, cap: float = CAP) -> Tensor:
+    """Losses (P,), each scaled to their mean magnitude, by at most ``cap``; the factors carry no gradient."""
+    magnitude = losses.detach().abs()
+    return losses * (magnitude.mean() / magnitude.clamp(min=torch.finfo(losses.dtype).tiny)).clamp(max=cap)
+
+
+def total_loss(
+    predicted: Tensor,
+    stop_logits: Tensor,
+    balls: Tensor,
+    adjacency: Tensor,
+    sizes: Tensor,
+    *,
+    mu: Tensor | None = None,
+    log_var: Tensor | None = None,
+    kl_weight: float = 0.0,
+    temperature: float = TEMPERATURE,
+    alpha: float = ALPHA,
+    gamma: float = GAMMA,
+    eta: float = ETA,
+    delta: float = DELTA,
+    rho: float = RHO,
+    cap: float = CAP,
+) -> dict[str, Tensor]:
+    """L_total of a batch as ``total``, and its parts as they are before rescaling and weights.
+
+    ``predicted`` (K, B, n, d) and ``stop_logits`` (K, B, n) are the decoder's; ``balls`` (B, n, d), ``adjacency``
+    (B, n, n) and ``sizes`` (B,) the truth; ``mu`` and ``log_var`` (B, m) the variational latent's, with kl_weight β(t).
+    """
+    with torch.autocast(balls.device.type, enabled=False):
+        parts = {
+            "emb": loss_emb(predicted, balls, sizes, delta=delta).mean(),
+            "geo": loss_geo(predicted, adjacency, sizes, temperature=temperature, alpha=alpha, gamma=gamma).mean(),
+            "stop": loss_stop(stop_logits, sizes, eta=eta, gamma=gamma).mean(),
+        }
+        emb, geo, stop = rescaled(torch.stack(list(parts.values())), cap)
+        total = emb + rho * geo + stop
+        if mu is not None and log_var is not None:
+            parts["kl"] = loss_kl(mu, log_var).mean()
+            total = total + kl_weight * parts["kl"]
+        return {"total": total} | {name: part.detach() for name, part in parts.items()}
+
+
+def _present(sizes: Tensor, n: int) -> Tensor:
+    return torch.arange(n, device=sizes.device) < sizes[:, None]  # (B, n)

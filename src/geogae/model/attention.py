@@ -1,0 +1,131 @@
+"""The layers of both transformers: pre-norm, rotary positions (RoPE) on queries and keys, GELU feed-forward.
+
+Shapes: B graphs, L tokens of width D = token_dim, H heads of width h = D / H.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from geogae.errors import GeoGAEError
+
+ROPE_BASE = 10_000.0  # wavelengths run from 2π to 2π · ROPE_BASE tokens, as in the RoPE paper
+
+
+class KeyValue(NamedTuple):
+    """What attention reads from: of the memory z, or of the tokens decoded so far."""
+
+    key: Tensor  # (B, H, L, h)
+    value: Tensor  # (B, H, L, h)
+
+
+def rope(length: int, head_dim: int, device: torch.device) -> Tensor:
+    """The cosines and signed sines of positions 0 … length-1, for :func:`rotate`."""
+    frequency = ROPE_BASE ** (-torch.arange(0, head_dim, 2, device=device) / head_dim)  # (h/2,)
+    angle = torch.arange(length, device=device)[:, None] * frequency  # (L, h/2)
+    cos, sin = angle.cos(), angle.sin()
+    return torch.stack((torch.cat((cos, cos), dim=-1), torch.cat((-sin, sin), dim=-1)))  # (2, L, h)
+
+
+def rotate(x: Tensor, turn: Tensor) -> Tensor:
+    """Turn coordinate i against coordinate i + h/2 by the token's angle: q·k then depends on relative position only."""
+    cos, sin = turn
+    return x * cos + x.roll(x.shape[-1] // 2, dims=-1) * sin  # (…, L, h)
+
+
+def attend(query: Tensor, memory: KeyValue, mask: Tensor | None = None, causal: bool = False) -> Tensor:
+    """softmax(q kᵀ / √h) v, heads side by side. On a CPU in float32, where bfloat16 costs 2–4 times as much."""
+    kind = query.device.type
+    with torch.autocast(kind, enabled=kind != "cpu" and torch.is_autocast_enabled(kind)):
+        key, value = (part.to(query.dtype) for part in memory)
+        y = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=causal)  # (B, H, L, h)
+    return y.transpose(1, 2).flatten(2)  # (B, L, D)
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, token_dim: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query_key_value = nn.Linear(token_dim, 3 * token_dim)
+        self.out = nn.Linear(token_dim, token_dim)
+
+    def project(self, x: Tensor, turn: Tensor) -> tuple[Tensor, KeyValue]:
+        """Queries (B, H, L, h) and keys and values of the tokens (B, L, D) at the positions of ``turn``."""
+        qkv = self.query_key_value(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # (3, B, H, L, h)
+        query, key = rotate(qkv[:2], turn)
+        return query, KeyValue(key, qkv[2])
+
+
+class CrossAttention(nn.Module):
+    """Attention to the memory z: a set of C tokens, without positions."""
+
+    def __init__(self, token_dim: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(token_dim, token_dim)
+        self.key_value = nn.Linear(token_dim, 2 * token_dim)
+        self.out = nn.Linear(token_dim, token_dim)
+
+    def read(self, memory: Tensor) -> KeyValue:
+        """Keys and values of the memory (B, C, D): once for all decoder passes and steps."""
+        return KeyValue(*self.key_value(memory).unflatten(-1, (2, self.heads, -1)).permute(2, 0, 3, 1, 4))
+
+    def forward(self, x: Tensor, memory: KeyValue) -> Tensor:
+        query = self.query(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, H, L, h)
+        return self.out(attend(query, memory))  # (B, L, D)
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, token_dim: int, hidden: int, heads: int) -> None:
+        super().__init__()
+        self.norm_attention = nn.LayerNorm(token_dim)
+        self.attention = SelfAttention(token_dim, heads)
+        self.norm_feed_forward = nn.LayerNorm(token_dim)
+        self.feed_forward = feed_forward(token_dim, hidden)
+
+    def forward(self, x: Tensor, turn: Tensor, mask: Tensor, rows: int | None = None) -> Tensor:
+        """All tokens (B, L, D), or only the first ``rows`` of them, after they looked where ``mask`` (B, 1, L, L) lets
+        them."""
+        query, tokens = self.attention.project(self.norm_attention(x), turn)
+        y = attend(query[:, :, :rows], tokens, mask[:, :, :rows])
+        x = x[:, :rows] + self.attention.out(y)
+        return x + self.feed_forward(self.norm_feed_forward(x))
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, token_dim: int, hidden: int, heads: int) -> None:
+        super().__init__()
+        self.norm_self = nn.LayerNorm(token_dim)
+        self.self_attention = SelfAttention(token_dim, heads)
+        self.norm_cross = nn.LayerNorm(token_dim)
+        self.cross_attention = CrossAttention(token_dim, heads)
+        self.norm_feed_forward = nn.LayerNorm(token_dim)
+        self.feed_forward = feed_forward(token_dim, hidden)
+
+    def forward(
+        self, x: Tensor, turn: Tensor, memory: KeyValue, past: KeyValue | None = None
+    ) -> tuple[Tensor, KeyValue]:
+        """The tokens (B, L, D) and their keys and values. With a ``past``, x is the one token that comes next."""
+        query, tokens = self.self_attention.project(self.norm_self(x), turn)
+        if past is not None:
+            tokens = KeyValue(torch.cat((past.key, tokens.key), dim=2), torch.cat((past.value, tokens.value), dim=2))
+        x = x + self.self_attention.out(attend(query, tokens, causal=past is None))
+        x = x + self.cross_attention(self.norm_cross(x), memory)
+        return x + self.feed_forward(self.norm_feed_forward(x)), tokens
+
+
+def feed_forward(token_dim: int, hidden: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(token_dim, hidden), nn.GELU(), nn.Linear(hidden, token_dim))
+
+
+def head_dim(token_dim: int, heads: int) -> int:
+    """The width of one head, which RoPE needs to be even."""
+    if heads < 1 or token_dim % (2 * heads):
+        valid = [h for h in range(1, token_dim + 1) if token_dim % (2 * h) == 0]
+        remedy = f"try one of {valid}" if valid else "choose an even token_dim"
+        raise GeoGAEError(f"heads={heads} does not cut token_dim={token_dim} into equal heads of even width; {remedy}")
+    return token_dim // heads
