@@ -49,7 +49,7 @@ def loss_geo(
     alpha: float = ALPHA,
     gamma: float = GAMMA,
 ) -> Tensor:
-    """L_geo, (B,): focal loss of the margins of balls (K, B, n, d) against ``adjacency`` (B, n, n), over pairs i < j."""
+    """L_geo, (B,): focal loss of the margins of balls (K, B, n, d) against ``adjacency`` (B, n, n); pairs i < j."""
     node = _present(sizes, balls.shape[-2])  # (B, n)
     pair = (node[:, :, None] & node[:, None]).triu(1)  # (B, n, n)
     loss = focal(margins(balls.float()) / temperature, adjacency, alpha, gamma)  # (K, B, n, n)

@@ -10,11 +10,11 @@ import csv
 from importlib.util import find_spec
 from pathlib import Path
 
-from geogae.datasets.progress import progress
 from geogae.errors import GeoGAEError
 from geogae.formats.chem import from_smiles
 from geogae.formats.packed import Packed
 from geogae.graph import Graph
+from geogae.progress import progress_bar
 
 PROPERTIES = (
     "RotA_GHz",
@@ -48,8 +48,7 @@ def read(files: list[Path]) -> Packed:
         raise GeoGAEError("QM9 comes with the package qm9pack: pip install 'geogae[chem]'")
     graphs: list[Graph] = []
     refused: list[str] = []
-    with progress() as bar:
-        task = bar.add_task("reading QM9 (once)", total=sum(file.stat().st_size for file in files))
+    with progress_bar("reading QM9 (once)", sum(file.stat().st_size for file in files), size=True) as advance:
         for file in files:
             with file.open(encoding="utf-8", newline="") as text:
                 for row in csv.DictReader(text):
@@ -60,6 +59,6 @@ def read(files: list[Path]) -> Packed:
                         )
                     except GeoGAEError:
                         refused.append(row["SMILES"])
-                    bar.advance(task, sum(map(len, row.values())))
+                    advance(sum(map(len, row.values())))
     report = f"{len(refused):,} molecules that RDKit refuses left out, the first {refused[0]!r}" if refused else ""
     return Packed.of(graphs, report=report)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import IO
 
 from geogae.datasets.catalogue import names
-from geogae.datasets.progress import progress
 from geogae.errors import GeoGAEError
 from geogae.files import atomic_path, cache_folder
+from geogae.progress import progress_bar
 
 TU_URL = "https://www.chrsmrrs.com/graphkerneldatasets"  # $GEOGAE_TU_URL names a mirror
 TIMEOUT = 30.0  # seconds without a byte
@@ -24,7 +24,7 @@ _CHUNK = 1 << 16
 
 def find(name: str, root: str | os.PathLike[str] | None = None) -> Path | None:
     """NAME.zip or the folder NAME in ``root``, or without it in ``$GEOGAE_DATA`` or the cache folder."""
-    for folder in _folders() if root is None else [Path(root)]:
+    for folder in folders() if root is None else [Path(root)]:
         for place in (folder / f"{name}.zip", folder / name):
             if place.exists():
                 return place
@@ -57,7 +57,8 @@ def _downloads() -> Path:
     return cache_folder() / "tu"
 
 
-def _folders() -> list[Path]:
+def folders() -> list[Path]:
+    """Where data sets are looked for, in this order."""
     data = os.environ.get("GEOGAE_DATA")
     return [*([Path(data).expanduser()] if data else []), _downloads()]
 
@@ -65,14 +66,14 @@ def _folders() -> list[Path]:
 def _download(url: str, target: Path) -> None:
     with _network(url):
         response = urllib.request.urlopen(url, timeout=TIMEOUT)
-    with response, atomic_path(target) as temporary, progress() as bar:
-        length = response.headers.get("Content-Length")
-        task = bar.add_task(f"downloading {target.name}", total=int(length) if length else None)
-        with temporary.open("wb") as file:
+    with response, atomic_path(target) as temporary:
+        header = response.headers.get("Content-Length")
+        length = int(header) if header else None
+        with temporary.open("wb") as file, progress_bar(f"downloading {target.name}", length, size=True) as advance:
             while piece := _piece(response, url):
                 file.write(piece)
-                bar.advance(task, len(piece))
-        if not zipfile.is_zipfile(temporary) or (length and temporary.stat().st_size != int(length)):
+                advance(len(piece))
+        if not zipfile.is_zipfile(temporary) or (length and temporary.stat().st_size != length):
             raise GeoGAEError(f"{url} did not send a whole zip file")
 
 

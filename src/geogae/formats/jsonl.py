@@ -30,7 +30,7 @@ def iter_jsonl(path: str | os.PathLike[str], **policy: Unpack[Policy]) -> Iterat
     """The graphs of the file, read one at a time."""
     for where, line in numbered_lines(path):
         try:
-            yield _graph(_parsed(line), policy)
+            yield from_record(parsed(line), policy)
         except GeoGAEError as error:
             raise GeoGAEError(f"{where}: {error}") from None
 
@@ -39,10 +39,11 @@ def write_jsonl(graphs: Iterable[Graph], path: str | os.PathLike[str]) -> None:
     """Write graphs, taken from the iterable one at a time."""
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         for graph in graphs:
-            file.write(json.dumps(_record(graph), separators=(",", ":"), ensure_ascii=False) + "\n")
+            file.write(json.dumps(to_record(graph), separators=(",", ":"), ensure_ascii=False) + "\n")
 
 
-def _record(graph: Graph) -> dict[str, Any]:
+def to_record(graph: Graph) -> dict[str, Any]:
+    """What a line says of a graph."""
     blocks = {
         field: block.tolist() for field in ATTRIBUTES if (block := getattr(graph, field)) is not None and block.size
     }
@@ -50,7 +51,8 @@ def _record(graph: Graph) -> dict[str, Any]:
     return {"n": graph.n, "edges": graph.edges.tolist(), **blocks} | {k: v for k, v in rest.items() if v is not None}
 
 
-def _parsed(line: str) -> dict[str, Any]:
+def parsed(line: str) -> dict[str, Any]:
+    """The JSON object of a line."""
     try:
         record = json.loads(line)
     except ValueError as error:
@@ -62,7 +64,8 @@ def _parsed(line: str) -> dict[str, Any]:
     return record
 
 
-def _graph(record: dict[str, Any], policy: Policy) -> Graph:
+def from_record(record: dict[str, Any], policy: Policy) -> Graph:
+    """The graph of a line, in either of the two forms."""
     if "nodes" in record:
         return _from_node_link(record, policy)
     unknown = [key for key in record if key not in FIELDS]

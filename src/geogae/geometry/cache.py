@@ -60,14 +60,8 @@ class CloudCache:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._create()
-        except sqlite3.DatabaseError as error:
-            if not isinstance(error, sqlite3.OperationalError):  # not a database: a foreign or broken file
-                log.warning("%s is not a cloud cache (%s): it is set aside as %s.broken", path, error, path.name)
-                self._set_aside()
-            else:
-                self._give_up(error, required)
-        except OSError as error:
-            self._give_up(error, required)
+        except (OSError, sqlite3.Error) as error:
+            self._failed(error, required)
 
     def read(self, keys: Iterable[bytes]) -> dict[bytes, Fit]:
         """The fits that are there and whole."""
@@ -82,7 +76,7 @@ class CloudCache:
                     if fit is not None:
                         found[key] = fit
         except sqlite3.Error as error:
-            self._give_up(error, False)
+            self._failed(error)
         return found
 
     def write(self, fits: Mapping[bytes, Fit]) -> None:
@@ -94,7 +88,7 @@ class CloudCache:
                 rows = [(key, fit.to_bytes()) for key, fit in fits.items()]
                 database.executemany("INSERT OR REPLACE INTO clouds VALUES (?, ?)", rows)
         except sqlite3.Error as error:
-            self._give_up(error, False)
+            self._failed(error)
 
     def _connect(self) -> sqlite3.Connection:
         return sqlite3.connect(self.path, timeout=_WAIT)
@@ -104,12 +98,21 @@ class CloudCache:
             database.execute("CREATE TABLE IF NOT EXISTS clouds (key BLOB PRIMARY KEY, entry BLOB) WITHOUT ROWID")
             database.execute("DELETE FROM clouds WHERE key = x''")  # fails now, not later, where writing is forbidden
 
-    def _set_aside(self) -> None:
-        try:
-            self.path.replace(self.path.with_name(self.path.name + ".broken"))
-            self._create()
-        except (OSError, sqlite3.Error) as error:
-            self._give_up(error, False)
+    def _failed(self, error: Exception, required: bool = False) -> None:
+        """A damaged cache is set aside and begun anew; one that cannot be used is done without.
+
+        A file that is no database at all is set aside only in our own folder: one that the user named may be theirs.
+        """
+        damaged = getattr(error, "sqlite_errorcode", None)
+        if damaged == sqlite3.SQLITE_CORRUPT or (damaged == sqlite3.SQLITE_NOTADB and not required):
+            log.warning("%s is not a cloud cache (%s): it is set aside as %s.broken", self.path, error, self.path.name)
+            try:
+                self.path.replace(self.path.with_name(self.path.name + ".broken"))
+                self._create()
+                return
+            except (OSError, sqlite3.Error) as another:
+                error = another
+        self._give_up(error, required)
 
     def _give_up(self, error: Exception, required: bool) -> None:
         line = f"cannot use the cloud cache {self.path}: {error}"

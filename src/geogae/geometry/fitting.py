@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import astuple, dataclass
 from hashlib import blake2b
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -41,9 +43,10 @@ NOISE = 0.1  # standard deviation added to an MDS start: without it twins coinci
 RATE, LIFTED_RATE = 0.2, 1.0  # Adam's step
 WIDEN = 300  # further steps for the margin once a cloud is exact
 HOT, COLD = 2.0, 0.1  # a lifted try cools from here to there
-STUCK = 0.9  # a lifted try that leaves more than this share of its forerunner's wrong pairs, and more than FEW, is the last
+STUCK = 0.9  # the last lifted try leaves more than this share of its forerunner's wrong pairs, and more than FEW
 FEW = 20
 PLANAR_TRY = 4  # the try that starts from a drawing, for discs (d = 3)
+SAVE_EVERY = 5.0  # seconds: a killed job loses no more than this
 _BATCH_PAIRS = 4_000_000  # padded pairs in one batch of the torch engine
 
 
@@ -65,18 +68,21 @@ class Recipe:
         if self.start not in ("mds", "random"):
             raise GeoGAEError(f"start={self.start!r} is not known; valid are 'mds' and 'random'")
         limits = {
-            "margin": (0 <= self.margin < np.inf, "at least 0"),
-            "alpha": (0 < self.alpha < 1, "between 0 and 1"),
-            "gamma": (0 <= self.gamma <= 10, "from 0 to 10"),
-            "temperature": (0 < self.temperature < np.inf, "above 0"),
-            "steps": (self.steps >= 1, "at least 1"),
-            "tries": (self.tries >= 1, "at least 1"),
-            "budget": (self.budget > 0, "above 0"),
-            "seed": (self.seed >= 0, "at least 0"),
+            "margin": (0, 1e6, "from 0 to 1e6", float),
+            "alpha": (1e-6, 1 - 1e-6, "between 0 and 1", float),
+            "gamma": (0, 10, "from 0 to 10", float),
+            "temperature": (1e-6, 1e6, "from 1e-6 to 1e6", float),
+            "steps": (1, np.inf, "at least 1", int),
+            "tries": (1, np.inf, "at least 1", int),
+            "budget": (1, np.inf, "at least 1", float),
+            "seed": (0, np.inf, "at least 0", int),
         }
-        for name, (holds, limit) in limits.items():
-            if not holds:
-                raise GeoGAEError(f"{name}={getattr(self, name)!r} must be {limit}")
+        for name, (least, most, limit, kind) in limits.items():
+            value = getattr(self, name)
+            number = isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
+            if not number or not least <= value <= most:
+                raise GeoGAEError(f"{name}={value!r} must be {'a whole number, ' * (kind is int)}{limit}")
+            object.__setattr__(self, name, kind(value))  # gamma=2 and gamma=2.0 are one recipe, and one cache entry
 
 
 def fit_clouds(
@@ -107,10 +113,13 @@ def fit_clouds(
         if name not in valid:
             raise GeoGAEError(f"{name!r} is no parameter of a fit; valid are {', '.join(valid)}")
     chosen = Recipe(**recipe)
-    if order not in ORDERS:
+    if order not in list(ORDERS):
         raise GeoGAEError(f"order={order!r} is not known; valid are {', '.join(ORDERS)}")
     if dim != "auto":
-        check_dim(dim)
+        dim = check_dim(dim)
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, Integral) or threads < 1):
+        raise GeoGAEError(f"threads={threads!r} must be a whole number, at least 1, or None for all cores")
+    check_device(device)
     with progress_bar("labelling", len(graphs), progress) as advance:
         forms = [canonicalise(graph) for graph in graphs if advance()]
     topologies = {form.key: form.topology for form in forms}
@@ -127,6 +136,18 @@ def check_dim(dim: Any) -> int:
             f"dim={dim!r} must be a whole number from {MIN_DIM} to {MAX_DIM}, or 'auto': d-1 coordinates and a radius"
         )
     return int(dim)
+
+
+def check_device(device: Any) -> None:
+    if device == "cpu":
+        return
+    import torch
+
+    try:
+        torch.empty(0, device=device)
+    except Exception as error:  # torch has many kinds for this
+        reason = str(error).splitlines()[0]
+        raise GeoGAEError(f"device={device!r} cannot be used: {reason}; try device='cpu'") from None
 
 
 # -- one graph --------------------------------------------------------------------------------------------------
@@ -177,40 +198,50 @@ def tries(recipe: Recipe) -> Iterator[Try]:
             yield Try(steps, LIFTED_RATE, NOISE if k % 2 else 5 * NOISE, 1, 0.0, HOT, COLD)
 
 
-def fit_topology(topology: Graph, dim: int, recipe: Recipe, first: Fit | None = None) -> Fit:
+def fit_topology(
+    topology: Graph, dim: int, recipe: Recipe, first: Fit | None = None, halt: NDArray[np.bool_] | None = None
+) -> Fit:
     """Tries until one is exact, or the budget is used up: then the one with the fewest wrong pairs. Posed.
 
-    ``first`` is a first try that was made elsewhere.
+    ``first`` is a first try that was made elsewhere. ``halt[0]``, set by another thread, ends the fit as it stands.
     """
-    if first is not None and _wrong_pairs(first.balls, topology) == 0:
-        return first
-    core, twins = merge_adjacent_twins(topology) if recipe.start == "mds" else (topology, np.arange(topology.n))
-    sign = np.where(core.adjacency(), np.int8(1), np.int8(-1))
-    sign[np.diag_indices(core.n)] = np.where(np.bincount(twins) > 1, 1, -1)  # a shared ball intersects itself
+    halt = np.zeros(1, dtype=bool) if halt is None else halt
+    core, sign, twins = _core(topology, recipe)
     pairs = max(1, core.n * (core.n - 1) // 2)
-    best, fewest, before, taken, attempt = first, np.inf, np.inf, 0, 0
-    for attempt, how in enumerate(tries(recipe)):
-        if attempt == 0 and first is not None:
-            taken = first.steps
-            continue
-        steps = min(how.steps, int(recipe.budget / pairs) - taken)
-        if attempt and steps < how.steps // 4:
+    best, fewest, before, taken, done = first, np.inf, np.inf, 0, 0
+    if first is not None:
+        fewest, taken, done = _wrong_pairs(first.balls, topology), first.steps, 1
+    for attempt, how in list(enumerate(tries(recipe)))[done:]:
+        steps = int(min(how.steps, recipe.budget // pairs - taken))
+        if fewest == 0 or halt[0] or (done and steps < how.steps // 4):
             break
         points, raw, how = _start(core, dim, recipe, attempt, how)
         step, _, _ = descend(
             points, raw, sign, how.lifted, np.float32(recipe.alpha), np.float32(how.gamma),
-            np.float32(how.hot), np.float32(how.cold), np.float32(recipe.margin), how.rate, max(1, steps), WIDEN,
+            np.float32(how.hot), np.float32(how.cold), np.float32(recipe.margin), how.rate, max(1, steps), WIDEN, halt,
         )  # fmt: skip
         taken += step
+        done += 1
         balls = pose_balls(np.vstack([points[: dim - 1], raw]).T[twins])
         wrong = _wrong_pairs(balls, topology)
-        if wrong < fewest:
-            best, fewest = Fit(balls, taken, attempt + 1), wrong
-        if wrong == 0 or (how.lifted and wrong > max(FEW, STUCK * before)):
+        if best is None or wrong < fewest:
+            best, fewest = Fit(balls, taken, done), wrong
+        if how.lifted and wrong > max(FEW, STUCK * before):
             break
         before = wrong if how.lifted else before
     assert best is not None
-    return best._replace(steps=taken, tries=attempt + 1)
+    return best._replace(steps=taken, tries=done)
+
+
+def _core(topology: Graph, recipe: Recipe) -> tuple[Graph, NDArray[np.int8], NDArray[np.int64]]:
+    """What is fitted: the graph of the balls, the sign of each pair, (k, k), and the ball of each node, (n,).
+
+    A sign is +1 for an edge and -1 for none; +1 on the diagonal is a ball that twins share: it must intersect itself.
+    """
+    core, twins = merge_adjacent_twins(topology) if recipe.start == "mds" else (topology, np.arange(topology.n))
+    sign = np.where(core.adjacency(), np.int8(1), np.int8(-1))
+    sign[np.diag_indices(core.n)] = np.where(np.bincount(twins) > 1, 1, -1)
+    return core, sign, twins
 
 
 def merge_adjacent_twins(graph: Graph) -> tuple[Graph, NDArray[np.int64]]:
@@ -275,26 +306,33 @@ class _Fitter:
             return fits
         missing = sorted((key for key in topologies if key not in fits), key=lambda key: -topologies[key].n)
         firsts = self._first_tries(topologies, missing, dim) if self.device != "cpu" else {}
-        fresh: dict[bytes, Fit] = {}
+        unsaved: dict[bytes, Fit] = {}
+        saved, halt = time.monotonic(), np.zeros(1, dtype=bool)
         with (
             threadpool_limits(1),  # small LAPACK calls are slower in many threads
             ThreadPoolExecutor(self.threads) as pool,
             progress_bar(f"fitting d={dim}", len(missing), self.progress) as advance,
         ):
             running: dict[Future[Fit], bytes] = {
-                pool.submit(fit_topology, topologies[key], dim, self.recipe, firsts.get(key)): key for key in missing
+                pool.submit(fit_topology, topologies[key], dim, self.recipe, firsts.get(key), halt): key
+                for key in missing
             }
             try:
                 for done in as_completed(running):
-                    fresh[running[done]] = done.result()
+                    key = running[done]
+                    fits[key] = unsaved[keys[key]] = done.result()
                     advance()
-                    if give_up(running[done], done.result()):
+                    if give_up(key, fits[key]):
                         break
+                    if self.cache and time.monotonic() > saved + SAVE_EVERY:
+                        self.cache.write(unsaved)
+                        saved, unsaved = time.monotonic(), {}
             finally:
+                halt[0] = True  # after Ctrl-C, or a failure: the others need not go on
                 pool.shutdown(wait=True, cancel_futures=True)
-                if self.cache:  # also after Ctrl-C: what is fitted is kept
-                    self.cache.write({keys[key]: fit for key, fit in fresh.items()})
-        return fits | fresh
+                if self.cache:
+                    self.cache.write(unsaved)
+        return fits
 
     def smallest_dim(self, topologies: dict[bytes, Graph]) -> dict[bytes, Fit]:
         """Fits in the smallest dimension in which all are exact, found from below; each failure settles a dimension."""
@@ -322,7 +360,7 @@ class _Fitter:
         from geogae.geometry.torch_engine import descend_batch
 
         recipe, how = self.recipe, next(tries(self.recipe))
-        cores = {key: merge_adjacent_twins(topologies[key]) for key in missing}
+        cores = {key: _core(topologies[key], recipe) for key in missing}
         batches: list[list[bytes]] = []
         for key in sorted(missing, key=lambda key: -cores[key][0].n):
             if not batches or (len(batches[-1]) + 1) * cores[batches[-1][0]][0].n ** 2 > _BATCH_PAIRS:
@@ -335,12 +373,12 @@ class _Fitter:
                 points, raw, _ = _start(cores[key][0], dim, recipe, 0, how)
                 starts.append(np.vstack([points, raw]).T)
             results = descend_batch(
-                starts, [cores[key][0].adjacency() for key in batch], alpha=recipe.alpha, gamma=recipe.gamma,
+                starts, [cores[key][1] > 0 for key in batch], alpha=recipe.alpha, gamma=recipe.gamma,
                 temperature=recipe.temperature, margin=recipe.margin, rate=how.rate, steps=how.steps, widen=WIDEN,
                 device=self.device,
             )  # fmt: skip
             for key, (balls, steps) in zip(batch, results, strict=True):
-                fits[key] = Fit(pose_balls(balls[cores[key][1]]), steps, 1)
+                fits[key] = Fit(pose_balls(balls[cores[key][2]]), steps, 1)
         return fits
 
     def _cache_key(self, key: bytes, dim: int) -> bytes:
@@ -364,9 +402,11 @@ def _in_own_numbering(graph: Graph, form: Canonical, fit: Fit, order: str) -> Hy
 
 
 def _open_cache(cache: bool | str | os.PathLike[str]) -> CloudCache | None:
-    if cache is False:
-        return None
-    return CloudCache(cache_folder() / "clouds.sqlite") if cache is True else CloudCache(Path(cache), required=True)
+    if isinstance(cache, bool):
+        return CloudCache(cache_folder() / "clouds.sqlite") if cache else None
+    if not isinstance(cache, str | os.PathLike):
+        raise GeoGAEError(f"cache={cache!r} must be True, False or the path of a file")
+    return CloudCache(Path(cache), required=True)
 
 
 def _report_inexact(clouds: Sequence[HyperballCloud], recipe: Recipe, strict: bool) -> None:

@@ -8,6 +8,7 @@ runs by itself, so its cloud cannot depend on the batch around it.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -15,7 +16,7 @@ from numba import njit
 from geogae.geometry.cloud import RADIUS_SCALE
 
 f32 = np.float32
-_FAST = {"fastmath": True, "error_model": "numpy", "cache": True, "nogil": True}
+_FAST: dict[str, Any] = {"fastmath": True, "error_model": "numpy", "cache": True, "nogil": True}
 BETA1, BETA2 = 0.9, 0.99  # Adam's; the short second memory suits a loss that changes from step to step
 _SCALE = f32(RADIUS_SCALE)
 
@@ -97,9 +98,7 @@ def _pull_row(centers, i, pull, grad_centers):
 
 
 @njit(**_FAST)
-def sphere_gradient(
-    centers, raw, sign, alpha, gamma, temperature, margin, grad_centers, grad_raw, radii, d2, pull
-):
+def sphere_gradient(centers, raw, sign, alpha, gamma, temperature, margin, grad_centers, grad_raw, radii, d2, pull):
     """Gradient of L_sphere over the pairs i < j, in place; returns (wrong pairs, pairs with less than ``margin``).
 
     ``sign`` is +1 for an edge and -1 for none; +1 on the diagonal tells that twins share the ball, whose margin is
@@ -146,13 +145,13 @@ def _adam(x, g, first, second, rate, correction):
 
 
 @njit(**_FAST)
-def descend(centers, raw, sign, lifted, alpha, gamma, hot, temperature, margin, rate, steps, widen):
+def descend(centers, raw, sign, lifted, alpha, gamma, hot, temperature, margin, rate, steps, widen, halt):
     """Adam until the cloud is exact with ``margin``, in place; returns (steps taken, wrong pairs, narrow pairs).
 
     ``centers`` is (D + lifted, n). During the first half of a lifted try the temperature falls from ``hot`` to
     ``temperature`` and a growing spring draws the extra coordinates to zero: tangles open through dimensions that
     are not there in the end. Once exact, at most ``widen`` further steps are spent on the margin; the best state
-    seen (fewest wrong, then fewest narrow pairs) is what remains.
+    seen (fewest wrong, then fewest narrow pairs) is what remains. ``halt[0]``, set by another thread, ends it at once.
     """
     rows, n = centers.shape
     flat = rows - lifted
@@ -165,7 +164,7 @@ def descend(centers, raw, sign, lifted, alpha, gamma, hot, temperature, margin, 
     landing = steps // 2 if lifted else 0
     deadline = steps
     step = 0
-    while True:
+    while not halt[0]:
         aloft = step < landing
         if step == landing:
             centers[flat:] = 0

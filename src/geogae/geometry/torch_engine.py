@@ -31,7 +31,7 @@ def sphere_loss(signed: Tensor, edge: Tensor, alpha: float, gamma: float, temper
 
 def descend_batch(
     starts: Sequence[NDArray[np.float32]],  # balls (n_g, d)
-    adjacencies: Sequence[NDArray[np.bool_]],  # (n_g, n_g)
+    adjacencies: Sequence[NDArray[np.bool_]],  # (n_g, n_g); True on the diagonal: a ball that twins share
     *,
     alpha: float,
     gamma: float,
@@ -53,7 +53,7 @@ def descend_batch(
     for g, (balls_g, joined) in enumerate(zip(starts, adjacencies, strict=True)):
         n = len(balls_g)
         start[g, :n] = torch.from_numpy(balls_g)
-        sign[g, :n, :n] = torch.from_numpy(np.triu(np.where(joined, 1.0, -1.0), 1))
+        sign[g, :n, :n] = torch.from_numpy(np.triu(np.where(joined, 1.0, -1.0), 1) + np.diag(np.diag(joined)))
     balls, sign = start.to(device), sign.to(device)
     first, second = torch.zeros_like(balls), torch.zeros_like(balls)
     best = balls.clone()

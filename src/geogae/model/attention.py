@@ -22,6 +22,12 @@ class KeyValue(NamedTuple):
     key: Tensor  # (B, H, L, h)
     value: Tensor  # (B, H, L, h)
 
+    def append(self, other: KeyValue) -> KeyValue:
+        return KeyValue(torch.cat((self.key, other.key), dim=2), torch.cat((self.value, other.value), dim=2))
+
+    def of(self, graphs: Tensor) -> KeyValue:
+        return KeyValue(self.key[graphs], self.value[graphs])
+
 
 def rope(length: int, head_dim: int, device: torch.device) -> Tensor:
     """The cosines and signed sines of positions 0 … length-1, for :func:`rotate`."""
@@ -38,10 +44,11 @@ def rotate(x: Tensor, turn: Tensor) -> Tensor:
 
 
 def attend(query: Tensor, memory: KeyValue, mask: Tensor | None = None, causal: bool = False) -> Tensor:
-    """softmax(q kᵀ / √h) v, heads side by side. On a CPU in float32, where bfloat16 costs 2–4 times as much."""
-    kind = query.device.type
-    with torch.autocast(kind, enabled=kind != "cpu" and torch.is_autocast_enabled(kind)):
-        key, value = (part.to(query.dtype) for part in memory)
+    """softmax(q kᵀ / √h) v, heads side by side."""
+    key, value = memory
+    with torch.autocast("cpu", enabled=False):  # there bfloat16 attention takes 2–4 times as long as float32
+        if query.is_cpu:
+            query, key, value = query.float(), key.float(), value.float()
         y = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=causal)  # (B, H, L, h)
     return y.transpose(1, 2).flatten(2)  # (B, L, D)
 
@@ -88,8 +95,7 @@ class EncoderLayer(nn.Module):
         self.feed_forward = feed_forward(token_dim, hidden)
 
     def forward(self, x: Tensor, turn: Tensor, mask: Tensor, rows: int | None = None) -> Tensor:
-        """All tokens (B, L, D), or only the first ``rows`` of them, after they looked where ``mask`` (B, 1, L, L) lets
-        them."""
+        """The tokens (B, L, D), or the first ``rows`` of them, having looked where ``mask`` (B, 1, L, L) allows."""
         query, tokens = self.attention.project(self.norm_attention(x), turn)
         y = attend(query[:, :, :rows], tokens, mask[:, :, :rows])
         x = x[:, :rows] + self.attention.out(y)
@@ -112,7 +118,7 @@ class DecoderLayer(nn.Module):
         """The tokens (B, L, D) and their keys and values. With a ``past``, x is the one token that comes next."""
         query, tokens = self.self_attention.project(self.norm_self(x), turn)
         if past is not None:
-            tokens = KeyValue(torch.cat((past.key, tokens.key), dim=2), torch.cat((past.value, tokens.value), dim=2))
+            tokens = past.append(tokens)
         x = x + self.self_attention.out(attend(query, tokens, causal=past is None))
         x = x + self.cross_attention(self.norm_cross(x), memory)
         return x + self.feed_forward(self.norm_feed_forward(x)), tokens

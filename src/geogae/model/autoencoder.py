@@ -73,7 +73,6 @@ class SequentialAutoencoder(nn.Module):
         """z, (B, m); μ if the latent is variational."""
         return self._latent(balls, sizes)[0]
 
-    @torch.no_grad()
     def decode(self, z: Tensor, max_nodes: int) -> Decoded:
         """Balls, sizes and stop probabilities from z (B, m) alone; a graph cut at ``max_nodes`` is flagged."""
         _at_least(1, max_nodes=max_nodes)
@@ -81,7 +80,7 @@ class SequentialAutoencoder(nn.Module):
             raise GeoGAEError(f"z has shape {tuple(z.shape)}; this model decodes rows of {self.latent_dim} numbers")
         if not z.isfinite().all():
             raise GeoGAEError(f"z has {int((~z.isfinite()).sum())} values that are not finite; encode the graphs again")
-        return self.decoder.generate(self._memory(z), max_nodes)
+        return self.decoder.generate(self._tokens(z), max_nodes)
 
     def forward(self, balls: Tensor, sizes: Tensor, generator: torch.Generator | None = None) -> Passes:
         """Multi-layer teacher forcing (Section 3.6): K passes of one decoder, stacked like layers.
@@ -92,7 +91,7 @@ class SequentialAutoencoder(nn.Module):
         z, mu, log_var = self._latent(balls, sizes)
         if mu is not None and log_var is not None and self.training:
             z = sample(mu, log_var, generator)
-        memory = self._memory(z)
+        memory = self.decoder.read(self._tokens(z))
         bundles = bundle_up(balls, sizes, self.bundle)  # (B, T, b·d)
         outputs = []
         for _ in range(self.passes):
@@ -110,8 +109,8 @@ class SequentialAutoencoder(nn.Module):
         mu, log_var = self.posterior(tokens)
         return mu, mu, log_var
 
-    def _memory(self, z: Tensor):
-        return self.decoder.read(z.unflatten(1, (self.latent_tokens, -1)))  # of (B, C, D)
+    def _tokens(self, z: Tensor) -> Tensor:
+        return z.unflatten(1, (self.latent_tokens, -1))  # (B, C, D)
 
 
 def _at_least(least: int, **values: int) -> None:

@@ -7,6 +7,7 @@ that is; the slots behind it are never read, in training or decoding, so every n
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import NamedTuple
 
 import torch
@@ -35,9 +36,9 @@ class Decoder(nn.Module):
         self.layers = nn.ModuleList(DecoderLayer(token_dim, hidden, heads) for _ in range(layers))
         self.head = TokenToNodes(d, token_dim, bundle)
 
-    def read(self, memory: Tensor) -> list[KeyValue]:
-        """Each layer's keys and values of the memory z, (B, C, D), which all passes and steps share."""
-        return [layer.cross_attention.read(memory) for layer in self.layers]  # type: ignore[union-attr, operator]
+    def read(self, z: Tensor) -> list[KeyValue]:
+        """Each layer's keys and values of z (B, C, D), the memory that all passes and steps share."""
+        return [layer.cross_attention.read(z) for layer in self.layers]  # type: ignore[union-attr, operator]
 
     def forward(self, bundles: Tensor, memory: list[KeyValue]) -> tuple[Tensor, Tensor]:
         """Teacher forcing: from bundles (B, T, b·d), shifted right, to balls (B, T·b, d) and stop logits (B, T·b)."""
@@ -50,21 +51,24 @@ class Decoder(nn.Module):
         return self.head(x)
 
     @torch.no_grad()
-    def generate(self, memory: list[KeyValue], max_nodes: int) -> Decoded:
-        """Each bundle from the ones before, until every graph has said stop; a graph that has leaves the batch."""
-        batch, device = len(memory[0].key), self.start.device
+    def generate(self, z: Tensor, max_nodes: int) -> Decoded:
+        """From z (B, C, D), each bundle from the ones before, until all have said stop; who has leaves the batch."""
+        batch, device = len(z), z.device
+        memory = self.read(z)
         turn = rope(-(-max_nodes // self.bundle), self.head_dim, device)  # (2, T, h)
         sizes = torch.full((batch,), max_nodes, device=device)
         truncated = torch.ones(batch, dtype=torch.bool, device=device)
         steps: list[tuple[Tensor, Tensor, Tensor]] = []  # who was decoded, balls, stop logits
 
         alive = torch.arange(batch, device=device)  # (A,)
-        past: list[KeyValue | None] = [None] * len(self.layers)
+        past: list[KeyValue] = []
         x = self.start.expand(batch, 1, -1)  # (A, 1, D)
         for first in range(0, max_nodes, self.bundle):
             here = turn[:, first // self.bundle, None]  # (2, 1, h)
-            for i, layer in enumerate(self.layers):
-                x, past[i] = layer(x, here, memory[i], past[i])
+            present = []
+            for layer, read, before in zip_longest(self.layers, memory, past):  # the first step has no past
+                x, tokens = layer(x, here, read, before)
+                present.append(tokens)
             balls, logits = self.head(x)  # (A, b, d), (A, b)
             steps.append((alive, balls, logits))
 
@@ -74,10 +78,10 @@ class Decoder(nn.Module):
             truncated[alive[done]] = False
             if done.any():
                 alive, balls = alive[~done], balls[~done]
-                memory = [KeyValue(k[~done], v[~done]) for k, v in memory]
-                past = [kv and KeyValue(kv.key[~done], kv.value[~done]) for kv in past]
+                memory, present = [kv.of(~done) for kv in memory], [kv.of(~done) for kv in present]
             if not len(alive):
                 break
+            past = present
             x = self.embed(balls.flatten(1)[:, None])  # (A, 1, D)
 
         return _gather(steps, sizes, truncated)

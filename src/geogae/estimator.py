@@ -1,0 +1,446 @@
+"""GeoGAE: fit / encode / decode / evaluate / save / load, with scikit-learn's conventions."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
+
+import geogae
+from geogae import metrics, presets
+from geogae.datasets.splits import split
+from geogae.errors import GeoGAEError
+from geogae.files import atomic_path
+from geogae.formats import as_graphs
+from geogae.geometry.cloud import HyperballCloud
+from geogae.geometry.fitting import check_dim, fit_clouds
+from geogae.graph import Graph
+from geogae.losses import beta, total_loss
+from geogae.model.autoencoder import SequentialAutoencoder
+from geogae.training.batches import Batch, Sequences
+from geogae.training.checkpoint import load_checkpoint, save_checkpoint
+from geogae.training.distributed import Processes
+from geogae.training.loop import Trainer, bfloat16_pays, deterministic
+
+log = logging.getLogger("geogae")
+
+FORMAT = 1  # of a saved model
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+ARCHITECTURES = ("sequential",)
+HEADROOM = 2  # decoding stops at this many times the largest graph seen in training
+_ENCODE_BATCH = 256
+
+
+class Decoding(NamedTuple):
+    """What came out of one z."""
+
+    graph: Graph
+    cloud: HyperballCloud
+    stop: NDArray[np.float32]  # (n,), the probability of each node to be the last
+    truncated: bool  # generation hit its limit before the model stopped
+
+
+class GeoGAE:
+    """A graph autoencoder: whole graphs to vectors of ``latent_dim`` numbers and back.
+
+    Parameters have the paper's names and values (Section 4.1); presets hold those of its seven data sets. Training
+    ends after ``epochs`` or ``minutes``, whichever comes first, or when ``patience`` validations bring no better F1.
+    """
+
+    def __init__(
+        self,
+        architecture: Literal["sequential"] = "sequential",
+        *,
+        dim: int | Literal["auto"] = "auto",
+        order: Literal["greedy", "axis"] = "greedy",
+        token_dim: int = 64,
+        latent_dim: int = 192,
+        bundle: int = 1,
+        encoder_hidden: int = 1024,
+        encoder_layers: int = 4,
+        encoder_heads: int = 8,
+        decoder_hidden: int = 512,
+        decoder_layers: int = 2,
+        decoder_heads: int = 1,
+        passes: int = 3,
+        variational: bool = False,
+        kl_weight: float = 1e-3,
+        kl_epochs: float = 10.0,
+        rho: float = 1.0,
+        lr: float = 1e-3,
+        weight_decay: float = 0.0,
+        batch_size: int = 32,
+        epochs: int | None = 200,
+        minutes: float | None = None,
+        patience: int | None = None,
+        validations: int = 20,
+        precision: Literal["auto", "float32", "bfloat16"] = "auto",
+        device: str = "auto",
+        seed: int = 0,
+    ) -> None:
+        self.architecture = architecture
+        self.dim = dim
+        self.order = order
+        self.token_dim = token_dim
+        self.latent_dim = latent_dim
+        self.bundle = bundle
+        self.encoder_hidden = encoder_hidden
+        self.encoder_layers = encoder_layers
+        self.encoder_heads = encoder_heads
+        self.decoder_hidden = decoder_hidden
+        self.decoder_layers = decoder_layers
+        self.decoder_heads = decoder_heads
+        self.passes = passes
+        self.variational = variational
+        self.kl_weight = kl_weight
+        self.kl_epochs = kl_epochs
+        self.rho = rho
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.batch_size = batch_size
+        self.epochs = epochs
+        self.minutes = minutes
+        self.patience = patience
+        self.validations = validations
+        self.precision = precision
+        self.device = device
+        self.seed = seed
+
+    # -- parameters ---------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_preset(cls, name: str, **changes: Any) -> Self:
+        """A preset by name, or a TOML file, with changes: ``GeoGAE.from_preset("mutag", seed=1)``."""
+        values = presets.read(name)
+        values.pop("dataset", None)
+        return cls().set_params(**{**values, **changes})
+
+    @classmethod
+    def parameter_names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.parameter_names()}
+
+    def set_params(self, **values: Any) -> Self:
+        """Change parameters by name; unknown names and values that cannot be are errors."""
+        names = self.parameter_names()
+        for name, value in values.items():
+            if name not in names:
+                raise GeoGAEError(f"{name!r} is no parameter of GeoGAE; valid are {', '.join(names)}")
+            setattr(self, name, value)
+        self.check_params()
+        return self
+
+    def check_params(self) -> None:
+        """Every parameter within its limits, or one line that says which is not."""
+        for name, valid in _CHOICES.items():
+            if getattr(self, name) not in valid:
+                raise GeoGAEError(f"{name}={getattr(self, name)!r} is not known; valid are {', '.join(map(str, valid))}")
+        for name, (kind, least, optional) in _NUMBERS.items():
+            value = getattr(self, name)
+            if value is None and optional:
+                continue
+            fits = isinstance(value, (int, np.integer) if kind is int else (int, float, np.number))
+            if not fits or isinstance(value, bool) or not least <= value < np.inf:
+                what = "a whole number" if kind is int else "a number"
+                raise GeoGAEError(f"{name}={value!r} must be {what}, at least {least}{', or None' if optional else ''}")
+        if self.dim != "auto":
+            check_dim(self.dim)
+        if self.latent_dim % self.token_dim:
+            raise GeoGAEError(
+                f"latent_dim={self.latent_dim} must be a multiple of token_dim={self.token_dim}; "
+                f"try latent_dim={max(1, round(self.latent_dim / self.token_dim)) * self.token_dim}"
+            )
+        if self.epochs is None and self.minutes is None:
+            raise GeoGAEError("training needs an end: set epochs, minutes, or both")
+
+    def __repr__(self) -> str:
+        defaults = {name: p.default for name, p in inspect.signature(type(self).__init__).parameters.items()}
+        changed = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name])
+        return f"GeoGAE({changed})"
+
+    # -- fit ----------------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        graphs: Any,
+        y: Any = None,
+        *,
+        validation: Any = None,
+        run: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        progress: bool = False,
+        peers: Processes | None = None,
+    ) -> Self:
+        """Fit clouds, then train; the weights with the best F1 on ``validation`` are kept.
+
+        Without ``validation`` a tenth of the graphs is held out for it. ``run`` is a folder for the model, its
+        metrics and checkpoints; with ``resume`` training goes on from the last of these. ``y`` is not used.
+        """
+        self.check_params()
+        graphs = as_graphs(graphs)
+        if validation is None:
+            graphs, held_out, _ = split(graphs, self.seed, fractions=(0.9, 0.1, 0.0)) if len(graphs) > 9 else (graphs,) * 3
+        else:
+            held_out = as_graphs(validation)
+        folder = Path(run) if run is not None else None
+        clouds = fit_clouds(graphs, self.dim, order=self.order, progress=progress)
+        self.dim_ = clouds[0].dim
+        held_out_clouds = fit_clouds(held_out, self.dim_, order=self.order, progress=progress)
+        self.max_nodes_ = HEADROOM * max(cloud.n for cloud in [*clouds, *held_out_clouds])
+        self.model_ = self._build()
+        trainer = Trainer(
+            self.model_,
+            Sequences(clouds),
+            partial(_sequential_loss, kl_weight=self.kl_weight, kl_epochs=self.kl_epochs, rho=self.rho),
+            lambda: self._evaluate_clouds(held_out_clouds),
+            lr=self.lr,
+            batch_size=self.batch_size,
+            epochs=self.epochs,
+            minutes=self.minutes,
+            validations=self.validations,
+            patience=self.patience,
+            weight_decay=self.weight_decay,
+            autocast=self._autocast(),
+            seed=self.seed,
+            run=folder,
+            keep_best=(lambda: self.save(folder)) if folder else (lambda: None),
+            peers=peers,
+            progress=progress,
+        )
+        self.history_ = trainer.run(resume).history
+        self.model_.eval()
+        if folder and (peers is None or peers.writes):
+            self.save(folder)
+        return self
+
+    def fit_transform(self, graphs: Any, y: Any = None) -> NDArray[np.float32]:
+        return self.fit(graphs, y).transform(graphs)
+
+    def _build(self) -> nn.Module:
+        with deterministic(self.seed):
+            model = SequentialAutoencoder(
+                self.dim_,
+                token_dim=self.token_dim,
+                latent_tokens=self.latent_dim // self.token_dim,
+                bundle=self.bundle,
+                encoder_layers=self.encoder_layers,
+                encoder_hidden=self.encoder_hidden,
+                encoder_heads=self.encoder_heads,
+                decoder_layers=self.decoder_layers,
+                decoder_hidden=self.decoder_hidden,
+                decoder_heads=self.decoder_heads,
+                passes=self.passes,
+                variational=self.variational,
+            )
+        return model.to(self._device()).eval()
+
+    def _device(self) -> torch.device:
+        if self.device != "auto":
+            return torch.device(self.device)
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+    def _autocast(self) -> bool:
+        return self.precision == "bfloat16" or (self.precision == "auto" and bfloat16_pays(self._device()))
+
+    # -- use ----------------------------------------------------------------------------------------------------------
+
+    def encode(self, graphs: Any) -> NDArray[np.float32]:
+        """Vectors z: (latent_dim,) for one graph, (count, latent_dim) for several; any supported kind of graph."""
+        single = not isinstance(graphs, (list, tuple)) and not hasattr(graphs, "__next__")
+        z = self._encode_clouds(self._clouds([graphs] if single else graphs))
+        return z[0] if single else z
+
+    def decode(self, z: ArrayLike, *, details: bool = False) -> Any:
+        """Graphs from vectors, nodes in the model's order; one graph for a 1-D z.
+
+        With ``details`` each is a :class:`Decoding`: the graph, its cloud, the stop probabilities and whether it hit
+        the limit of ``max_nodes_`` nodes.
+        """
+        self._check_fitted()
+        try:
+            vectors = np.asarray(z, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise GeoGAEError("z must be numbers: one vector or a (count, latent_dim) array") from None
+        single = vectors.ndim == 1
+        decodings = self._decode(np.atleast_2d(vectors))
+        if cut := sum(decoding.truncated for decoding in decodings):
+            log.warning("%d of %d graphs hit the limit of %d nodes and are cut there", cut, len(decodings), self.max_nodes_)
+        result: list[Any] = decodings if details else [decoding.graph for decoding in decodings]
+        return result[0] if single else result
+
+    def evaluate(self, graphs: Any) -> dict[str, float]:
+        """How well unseen graphs come back through z: see :func:`geogae.metrics.evaluate`."""
+        clouds = self._clouds(graphs)
+        return {**self._evaluate_clouds(clouds), "inexact_clouds": float(sum(not cloud.exact for cloud in clouds))}
+
+    def transform(self, graphs: Any) -> NDArray[np.float32]:
+        return np.atleast_2d(self.encode(graphs))
+
+    def inverse_transform(self, z: ArrayLike) -> list[Graph]:
+        return self.decode(np.atleast_2d(np.asarray(z)))
+
+    def score(self, graphs: Any, y: Any = None) -> float:
+        """The paper's F1."""
+        return self.evaluate(graphs)["f1"]
+
+    def reconstruct(self, graphs: Any) -> list[tuple[Graph, Graph]]:
+        """Each graph in the model's node order beside what comes back from its z."""
+        clouds = self._clouds(graphs)
+        return list(zip(_ordered(clouds), [d.graph for d in self._decode(self._encode_clouds(clouds))], strict=True))
+
+    def _clouds(self, graphs: Any) -> list[HyperballCloud]:
+        self._check_fitted()
+        graphs = as_graphs(graphs)
+        large = [graph.n for graph in graphs if graph.n > self.max_nodes_]
+        if large:
+            log.warning("%d graphs have more than the %d nodes this model decodes (up to %d): they will come back cut",
+                        len(large), self.max_nodes_, max(large))  # fmt: skip
+        return fit_clouds(graphs, self.dim_, order=self.order)
+
+    @torch.inference_mode()
+    def _encode_clouds(self, clouds: Sequence[HyperballCloud]) -> NDArray[np.float32]:
+        z = np.empty((len(clouds), self.latent_dim), dtype=np.float32)
+        sequences, device = Sequences(clouds), self._device()
+        self.model_.eval()
+        for chosen in sequences.by_size(_ENCODE_BATCH):
+            batch = sequences[chosen].to(device)
+            z[chosen] = self.model_.encode(batch.balls, batch.sizes).float().cpu().numpy()  # type: ignore[operator]
+        return z
+
+    @torch.inference_mode()
+    def _decode(self, z: NDArray[np.float32]) -> list[Decoding]:
+        self.model_.eval()
+        decodings = []
+        for begin in range(0, len(z), _ENCODE_BATCH):
+            rows = torch.from_numpy(z[begin : begin + _ENCODE_BATCH]).to(self._device())
+            decoded = self.model_.decode(rows, self.max_nodes_)  # type: ignore[operator]
+            parts = (decoded.balls, decoded.sizes, decoded.stop_probabilities, decoded.truncated)
+            for balls, n, stop, truncated in zip(*(part.cpu().numpy() for part in parts), strict=True):
+                cloud = HyperballCloud(balls[:n, :-1].copy(), balls[:n, -1].copy(), np.arange(n))
+                decodings.append(Decoding(cloud.to_graph(), cloud, stop[:n].copy(), bool(truncated)))
+        return decodings
+
+    def _evaluate_clouds(self, clouds: Sequence[HyperballCloud]) -> dict[str, float]:
+        decodings = self._decode(self._encode_clouds(clouds))
+        measured = metrics.evaluate(_ordered(clouds), [decoding.graph for decoding in decodings])
+        return {**measured, "truncated": float(np.mean([decoding.truncated for decoding in decodings]))}
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "model_"):
+            raise GeoGAEError("this GeoGAE is not fitted yet; call fit, or GeoGAE.load a saved model")
+
+    # -- files --------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """A folder with config.json and model.safetensors; each is replaced as a whole."""
+        self._check_fitted()
+        folder = Path(path)
+        config = {
+            "format": FORMAT,
+            "geogae": geogae.__version__,
+            "params": self.get_params(),
+            "fitted": {"dim": self.dim_, "max_nodes": self.max_nodes_},
+        }
+        save_checkpoint(folder / WEIGHTS, self.model_.state_dict(), {"format": FORMAT})
+        with atomic_path(folder / CONFIG) as temporary:
+            temporary.write_text(json.dumps(config, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, device: str = "auto") -> Self:
+        """A model that :meth:`save` or a training run left in a folder."""
+        folder = Path(path)
+        if not folder.is_dir():
+            raise GeoGAEError(f"{folder} is no folder; a saved model is a folder with {CONFIG} and {WEIGHTS}")
+        try:
+            config = json.loads((folder / CONFIG).read_text())
+            version, params, fitted = config["format"], config["params"], config["fitted"]
+            dim, max_nodes = int(fitted["dim"]), int(fitted["max_nodes"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise GeoGAEError(f"{folder / CONFIG} is missing or damaged ({error}); train or save again") from None
+        if version != FORMAT:
+            raise GeoGAEError(
+                f"{folder / CONFIG} has format {version}, written by geogae {config.get('geogae')}; "
+                f"this geogae {geogae.__version__} reads format {FORMAT}: use that version, or train again"
+            )
+        model = cls().set_params(**{**params, "device": device})
+        model.dim_, model.max_nodes_ = dim, max_nodes
+        model.model_ = model._build()
+        weights, _ = load_checkpoint(folder / WEIGHTS)
+        try:
+            model.model_.load_state_dict(weights)
+        except RuntimeError:
+            raise GeoGAEError(f"{folder / WEIGHTS} does not fit {CONFIG} beside it; restore both, or train again") from None
+        return model
+
+
+def _sequential_loss(
+    model: nn.Module,
+    batch: Batch,
+    epoch: float,
+    generator: torch.Generator,
+    average: Any,
+    *,
+    kl_weight: float,
+    kl_epochs: float,
+    rho: float,
+) -> dict[str, Tensor]:
+    out = model(batch.balls, batch.sizes, generator)
+    return total_loss(
+        out.balls,
+        out.stop_logits,
+        batch.balls,
+        batch.adjacency,
+        batch.sizes,
+        mu=out.mu,
+        log_var=out.log_var,
+        kl_weight=beta(epoch, kl_weight, kl_epochs),
+        rho=rho,
+        average=average,
+    )
+
+
+def _ordered(clouds: Sequence[HyperballCloud]) -> list[Graph]:
+    return [cloud.graph.relabel(cloud.order) for cloud in clouds if cloud.graph is not None]
+
+
+_CHOICES: dict[str, tuple[Any, ...]] = {
+    "architecture": ARCHITECTURES,
+    "order": ("greedy", "axis"),
+    "precision": ("auto", "float32", "bfloat16"),
+    "variational": (True, False),
+}
+_NUMBERS: dict[str, tuple[type, float, bool]] = {  # kind, least value, whether None is allowed
+    "token_dim": (int, 2, False),
+    "latent_dim": (int, 2, False),
+    "bundle": (int, 1, False),
+    "encoder_hidden": (int, 1, False),
+    "encoder_layers": (int, 1, False),
+    "encoder_heads": (int, 1, False),
+    "decoder_hidden": (int, 1, False),
+    "decoder_layers": (int, 1, False),
+    "decoder_heads": (int, 1, False),
+    "passes": (int, 1, False),
+    "kl_weight": (float, 0, False),
+    "kl_epochs": (float, 0, False),
+    "rho": (float, 0, False),
+    "lr": (float, 1e-12, False),
+    "weight_decay": (float, 0, False),
+    "batch_size": (int, 1, False),
+    "epochs": (int, 1, True),
+    "minutes": (float, 1e-3, True),
+    "patience": (int, 1, True),
+    "validations": (int, 1, False),
+    "seed": (int, 0, False),
+}

@@ -1,0 +1,43 @@
+"""Hyperparameters by name: one TOML file each, holding only what differs from the estimator's defaults."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from geogae.errors import GeoGAEError
+
+_FOLDER = files(__package__)
+ALIASES = {  # the plain names are the paper's recipe until there is a better one
+    name: f"paper/{name}"
+    for name in ("mutag", "aids", "imdb-binary", "qm9", "syntheticnew", "collab", "reddit-binary")
+}
+
+
+def names() -> list[str]:
+    """Every preset, plain names first."""
+    return [*ALIASES, *ALIASES.values()]
+
+
+def text(name: str) -> str:
+    """The TOML of a preset, or of a file ending in .toml."""
+    path: Any = Path(name) if name.endswith(".toml") else None
+    if path is None:
+        known = {known.lower(): known for known in names()}.get(name.lower())
+        if known is None:
+            raise GeoGAEError(f"there is no preset {name!r}; valid are {', '.join(names())}, or a file ending in .toml")
+        path = _FOLDER / f"{ALIASES.get(known, known)}.toml"
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise GeoGAEError(f"cannot read preset {path}: {error.strerror or error}") from None
+
+
+def read(name: str) -> dict[str, Any]:
+    """The values of a preset; ``dataset`` says what it was made for."""
+    try:
+        return tomllib.loads(text(name))
+    except tomllib.TOMLDecodeError as error:
+        raise GeoGAEError(f"preset {name} is not TOML: {error}") from None

@@ -1,0 +1,1 @@
+"""One training loop for every architecture: batches, loop, checkpoints, more than one process."""

@@ -1,0 +1,291 @@
+"""The training loop: AdamW, warm-up and cosine, clipping, validation by real decoding, checkpoints, recovery."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from geogae.errors import GeoGAEError
+from geogae.progress import Meter
+from geogae.training.batches import Batch, Sequences, epoch_batches
+from geogae.training.checkpoint import load_checkpoint, save_checkpoint
+from geogae.training.distributed import Processes
+
+log = logging.getLogger("geogae")
+
+WARMUP = 0.02  # share of the budget in which the step grows to its full size
+FLOOR = 0.02  # share of the step that is left at the end
+BETAS = (0.9, 0.99)
+RECOVERIES = 3  # returns to the last good state, each with half the step, before training gives up
+DIVERGED = 10.0  # a loss this many times its own recent average counts as divergence
+CHECKPOINT_SECONDS = 60.0
+
+STATE, METRICS = "state.safetensors", "metrics.jsonl"  # in the run folder
+
+
+@dataclass
+class Progress:
+    """Where training stands: all of it that is not a tensor."""
+
+    step: int = 0
+    epoch: int = 0
+    cursor: int = 0  # batches done of this epoch
+    seconds: float = 0.0
+    best: float = -math.inf
+    stale: int = 0  # validations since the best one
+    step_factor: float = 1.0  # halved by each recovery
+    recoveries: int = 0
+    average: float = math.nan  # of the loss, recent
+    finished: bool = False
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Trainer:
+    """One model on its way; :meth:`run` takes it to the end of its budget and leaves the best weights in it."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        data: Sequences,
+        loss: Callable[[nn.Module, Batch, float, torch.Generator], dict[str, Tensor]],
+        validate: Callable[[], Mapping[str, float]],
+        *,
+        lr: float,
+        batch_size: int,
+        epochs: int | None,
+        minutes: float | None,
+        validations: int = 20,
+        patience: int | None = None,
+        weight_decay: float = 0.0,
+        clip: float = 1.0,
+        autocast: bool = False,
+        seed: int = 0,
+        run: Path | None = None,
+        keep_best: Callable[[], None] = lambda: None,
+        peers: Processes | None = None,
+        progress: bool = False,
+    ) -> None:
+        if epochs is None and minutes is None:
+            raise GeoGAEError("training needs an end: give epochs, minutes, or both")
+        self.model, self.data, self.loss, self.validate = model, data, loss, validate
+        self.lr, self.batch_size, self.epochs, self.minutes = lr, batch_size, epochs, minutes
+        self.validations, self.patience, self.clip, self.autocast = validations, patience, clip, autocast
+        self.seed, self.run_folder, self.keep_best, self.show = seed, run, keep_best, progress
+        self.peers = peers or Processes()
+        self.device = next(model.parameters()).device
+        self.wrapped = self.peers.wrap(model)
+        self.optimizer = torch.optim.AdamW(model.parameters(), lr=lr, betas=BETAS, weight_decay=weight_decay, fused=True)
+        self.generator = torch.Generator(self.device).manual_seed(seed + self.peers.rank)
+        self.at = Progress()
+        self.best_weights: dict[str, Tensor] = _copy(model.state_dict())
+        self.batches: list[list[int]] = []
+        self.batches_of = -1  # the epoch that they are of
+        self.steps_per_epoch = math.ceil(len(data) / batch_size)
+
+    # -- the loop ---------------------------------------------------------------------------------------------------
+
+    def run(self, resume: bool = False) -> Progress:
+        """Train to the end, or from the last checkpoint on; Ctrl-C and a kill lose at most a minute."""
+        if resume:
+            self._resume()
+        elif self.run_folder and self.peers.writes:
+            (self.run_folder / METRICS).unlink(missing_ok=True)
+        at = self.at
+        began = time.monotonic() - at.seconds
+        saved, good = time.monotonic(), self._snapshot()
+        next_validation = self._next_validation()
+        with Meter("training", self.show and self.peers.writes) as meter:
+            try:
+                while not at.finished:
+                    parts = self._step()
+                    at.seconds = self.peers.agreed(time.monotonic() - began)
+                    if parts is None:
+                        good = self._recover(good)
+                        continue
+                    done = self._done()
+                    meter.show(done, epoch=at.epoch, best=at.best, **parts)
+                    if done >= next_validation or done >= 1:
+                        self._validate(parts)
+                        next_validation = self._next_validation()
+                        at.finished = done >= 1 or self._stale()
+                    if at.finished or time.monotonic() - saved > CHECKPOINT_SECONDS:
+                        good, saved = self._snapshot(), time.monotonic()
+                        self._save(good, last=at.finished)
+            except KeyboardInterrupt:
+                self._save(self._snapshot())
+                raise
+        self.model.load_state_dict(self.best_weights)
+        return at
+
+    def _step(self) -> dict[str, float] | None:
+        """One batch; None when loss or gradient says that the weights are on a wrong way."""
+        at = self.at
+        if self.batches_of != at.epoch:
+            self.batches = epoch_batches(self.data.sizes, self.batch_size, self.seed, at.epoch)
+            self.batches_of = at.epoch
+        chosen = self.batches[at.cursor]
+        batch = self.data[self.peers.share(chosen)].to(self.device)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.lr * at.step_factor * schedule(self._done())
+        self.wrapped.train()
+        with torch.autocast(self.device.type, torch.bfloat16) if self.autocast else nullcontext():
+            parts = self.loss(self.wrapped, batch, at.epoch + at.cursor / len(self.batches), self.generator)
+        self.optimizer.zero_grad(set_to_none=True)
+        (parts["total"] * self.peers.weight(chosen)).backward()
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+        values = torch.stack([norm, *(part.detach() for part in parts.values())]).float()
+        norm_value, *losses = self.peers.mean(values).tolist()
+        named = dict(zip(parts, losses, strict=True))
+        if not math.isfinite(norm_value) or not math.isfinite(named["total"]):
+            return None
+        if named["total"] > DIVERGED * at.average:  # False while the average is nan
+            return None
+        self.optimizer.step()
+        at.average = named["total"] if math.isnan(at.average) else 0.98 * at.average + 0.02 * named["total"]
+        at.step += 1
+        at.cursor += 1
+        if at.cursor == len(self.batches):
+            at.epoch, at.cursor = at.epoch + 1, 0
+        return named
+
+    def _done(self) -> float:
+        """The share of the budget that is used, 0 to 1; epochs or minutes, whichever ends first."""
+        by_epochs = self.at.step / (self.epochs * self.steps_per_epoch) if self.epochs else 0.0
+        by_minutes = self.at.seconds / (60 * self.minutes) if self.minutes else 0.0
+        return min(1.0, max(by_epochs, by_minutes))
+
+    def _next_validation(self) -> float:
+        return (len(self.at.history) + 1) / self.validations
+
+    # -- validation ---------------------------------------------------------------------------------------------------
+
+    def _validate(self, parts: Mapping[str, float]) -> None:
+        at = self.at
+        self.model.eval()
+        measured = dict(self.validate()) if self.peers.writes else {}
+        score = self.peers.agreed(measured.get("f1", math.nan))
+        at.stale += 1
+        if score > at.best:
+            at.best, at.stale = score, 0
+            self.best_weights = _copy(self.model.state_dict())
+            if self.peers.writes:
+                self.keep_best()
+        row = {"seconds": round(at.seconds, 2), "step": at.step, "epoch": at.epoch, **_prefixed("loss", parts)}
+        row |= _prefixed("validation", measured)
+        at.history.append(row)
+        if self.run_folder and self.peers.writes:
+            with (self.run_folder / METRICS).open("a") as file:
+                file.write(json.dumps(row) + "\n")
+
+    def _stale(self) -> bool:
+        return self.patience is not None and self.at.stale >= self.patience
+
+    # -- states -------------------------------------------------------------------------------------------------------
+
+    def _snapshot(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
+        tensors |= {f"best.{name}": value for name, value in self.best_weights.items()}
+        for number, state in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{number}.{name}": value for name, value in state.items()}
+        tensors["generator"] = self.generator.get_state()
+        return _copy(tensors), asdict(self.at)
+
+    def _restore(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+        self.model.load_state_dict(_part(tensors, "model."))
+        self.best_weights = _part(tensors, "best.")
+        states: dict[int, dict[str, Tensor]] = {}
+        for name, value in _part(tensors, "optimizer.").items():
+            number, field_name = name.split(".", 1)
+            states.setdefault(int(number), {})[field_name] = value.clone()
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": states, "param_groups": groups})
+        self.generator.set_state(tensors["generator"].cpu())
+        self.at = Progress(**facts)
+
+    def _save(self, snapshot: tuple[dict[str, Tensor], dict[str, Any]], last: bool = False) -> None:
+        if not self.run_folder or not self.peers.writes:
+            return
+        try:
+            save_checkpoint(self.run_folder / STATE, *snapshot)
+        except GeoGAEError as error:
+            if last:
+                raise
+            log.warning("%s; training goes on, the last checkpoint stays", error)
+
+    def _resume(self) -> None:
+        if not self.run_folder or not (self.run_folder / STATE).exists():
+            raise GeoGAEError(f"nothing to resume in {self.run_folder}: no {STATE}; start without resume")
+        tensors, facts = load_checkpoint(self.run_folder / STATE)
+        try:
+            self._restore(tensors, facts)
+        except (RuntimeError, TypeError, KeyError, ValueError) as error:
+            line = str(error).splitlines()[0]
+            raise GeoGAEError(f"{self.run_folder / STATE} is of another model ({line}); train anew") from None
+        if self.peers.writes:  # rows of validations after the checkpoint will be written again
+            rows = "".join(json.dumps(row) + "\n" for row in self.at.history)
+            (self.run_folder / METRICS).write_text(rows)
+
+    def _recover(self, good: tuple[dict[str, Tensor], dict[str, Any]]) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Back to the last good state with half the step, at most RECOVERIES times."""
+        bad, seconds, tried = self.at.step, self.at.seconds, self.at.recoveries
+        if tried >= RECOVERIES:
+            self.model.load_state_dict(self.best_weights)
+            raise GeoGAEError(
+                f"training diverged at step {bad} for the {tried + 1}th time; lower lr={self.lr:g} "
+                f"(the best weights so far are kept)"
+            )
+        self._restore(*good)
+        self.at.seconds, self.at.recoveries = seconds, tried + 1
+        self.at.step_factor /= 2
+        log.warning(
+            "the loss diverged at step %d: back to step %d with %g of the step size (%d of %d recoveries)",
+            bad, self.at.step, self.at.step_factor, tried + 1, RECOVERIES,
+        )  # fmt: skip
+        return self._snapshot()
+
+
+def schedule(done: float) -> float:
+    """The step's factor when ``done`` of the budget is used: linear warm-up, then half a cosine to FLOOR."""
+    if done < WARMUP:
+        return (done + WARMUP / 100) / (WARMUP * 1.01)
+    falling = (done - WARMUP) / (1 - WARMUP)
+    return FLOOR + (1 - FLOOR) * 0.5 * (1 + math.cos(math.pi * falling))
+
+
+@contextmanager
+def deterministic(seed: int) -> Iterator[None]:
+    """Fresh weights that depend on the seed alone, and leave the caller's generator as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
+def bfloat16_pays(device: torch.device) -> bool:
+    """Whether the device computes in bfloat16 rather than emulating it."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported()
+    return device.type == "cpu" and (
+        torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    )
+
+
+def _copy(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.detach().clone() for name, tensor in tensors.items()}
+
+
+def _part(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+def _prefixed(prefix: str, values: Mapping[str, float]) -> dict[str, float]:
+    return {f"{prefix}_{name}": value for name, value in values.items()}

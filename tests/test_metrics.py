@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+
+from geogae import metrics
+from geogae.errors import GeoGAEError
+from geogae.graph import Graph
+
+TRIANGLE = Graph(3, [(0, 1), (0, 2), (1, 2)])
+PATH = Graph(3, [(0, 1), (1, 2)])
+
+
+def test_f1_by_hand():
+    assert metrics.edge_f1(TRIANGLE, PATH) == pytest.approx(2 * 2 / (3 + 2))  # precision 1, recall 2/3
+    assert metrics.edge_f1(PATH, PATH) == 1.0
+
+
+def test_f1_compares_nodes_in_order():
+    assert metrics.edge_f1(PATH, Graph(3, [(0, 1), (0, 2)])) == pytest.approx(0.5)  # the same path, numbered otherwise
+
+
+def test_f1_pads_the_smaller_graph_with_zeros():
+    longer = Graph(5, [(0, 1), (1, 2), (2, 3), (3, 4)])
+    assert metrics.edge_f1(PATH, longer) == pytest.approx(2 * 2 / (2 + 4))
+    assert metrics.edge_f1(longer, PATH) == pytest.approx(2 * 2 / (4 + 2))
+    # as in the dense picture
+    dense, padded = longer.adjacency(), np.zeros((5, 5), bool)
+    padded[:3, :3] = PATH.adjacency()
+    both, either = (dense & padded).sum(), dense.sum() + padded.sum()
+    assert metrics.edge_f1(PATH, longer) == pytest.approx(2 * both / either)
+
+
+def test_f1_does_not_confuse_edges_of_different_sizes():
+    """(0, 3) of four nodes and (1, 0) of three would share a number if each graph used its own width."""
+    assert metrics.edge_f1(Graph(4, [(0, 3)]), Graph(5, [(0, 3)])) == 1.0
+    assert metrics.edge_f1(Graph(7, [(0, 6)]), Graph(4, [(1, 2)])) == 0.0
+
+
+def test_f1_of_graphs_without_edges():
+    empty = Graph(3)
+    assert metrics.edge_f1(empty, empty) == 1.0
+    assert metrics.edge_f1(empty, Graph(5)) == 1.0  # no edge is wrong; the size error and exact tell
+    assert metrics.edge_f1(empty, PATH) == 0.0
+    assert metrics.edge_f1(PATH, empty) == 0.0
+
+
+def test_exact_means_isomorphic_whatever_the_attributes():
+    assert metrics.same_topology(PATH, Graph(3, [(0, 1), (0, 2)]))
+    assert metrics.same_topology(Graph(2, [(0, 1)], node_categorical=[0, 1]), Graph(2, [(0, 1)]))
+    assert not metrics.same_topology(PATH, TRIANGLE)
+    assert not metrics.same_topology(Graph(3), Graph(4))
+    hexagon = Graph(6, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 5)])
+    triangles = Graph(6, [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)])
+    assert not metrics.same_topology(hexagon, triangles)  # equal degrees, no isomorphism
+    assert metrics.same_topology(hexagon, hexagon.relabel([3, 0, 5, 1, 4, 2]))
+
+
+def test_evaluate_by_hand():
+    pair, star = Graph(2, [(0, 1)]), Graph(4, [(0, 1), (0, 2), (0, 3)])
+    true = [pair, PATH, star]
+    decoded = [pair, TRIANGLE, Graph(6, [(0, 1), (2, 3), (4, 5)])]
+    f1 = [1.0, 4 / 5, 2 * 1 / 6]
+    assert metrics.scores(true, decoded)["f1"].tolist() == pytest.approx(f1)
+    assert metrics.scores(true, decoded)["exact"].tolist() == [1, 0, 0]
+    assert metrics.scores(true, decoded)["size_error"].tolist() == [0, 0, 2]
+    assert metrics.evaluate(true, decoded) == pytest.approx(
+        {
+            "f1": (2 * f1[0] + 3 * f1[1] + 4 * f1[2]) / 9,
+            "f1_unweighted": sum(f1) / 3,
+            "exact": 1 / 3,
+            "size_error": 2 / 3,
+            "size_error_relative": (2 / 3) / 3,
+        }
+    )
+
+
+def test_size_errors_of_both_signs_do_not_cancel():
+    true, decoded = [Graph(3), Graph(3)], [Graph(2), Graph(4)]
+    assert metrics.scores(true, decoded)["size_error"].tolist() == [-1, 1]
+    assert metrics.evaluate(true, decoded)["size_error"] == 1.0
+
+
+@pytest.mark.parametrize(("true", "decoded"), [([], []), ([PATH], [PATH, PATH])])
+def test_lists_must_match(true, decoded):
+    with pytest.raises(GeoGAEError, match=f"{len(true)} true and {len(decoded)} decoded"):
+        metrics.evaluate(true, decoded)
