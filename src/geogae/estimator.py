@@ -326,7 +326,7 @@ class GeoGAE:
         for begin in range(0, len(z), _ENCODE_BATCH):
             rows = torch.from_numpy(z[begin : begin + _ENCODE_BATCH]).to(self._device())
             decoded = self.model_.decode(rows, self.max_nodes_)  # type: ignore[operator]
-            parts = (decoded.balls, decoded.sizes, decoded.stop_probabilities, decoded.truncated)
+            parts = (decoded.balls, decoded.sizes, decoded.stop_probability, decoded.truncated)
             for balls, n, stop, truncated in zip(*(part.cpu().numpy() for part in parts), strict=True):
                 cloud = HyperballCloud(balls[:n, :-1].copy(), balls[:n, -1].copy(), np.arange(n))
                 decodings.append(Decoding(cloud.to_graph(), cloud, stop[:n].copy(), bool(truncated)))

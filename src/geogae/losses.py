@@ -6,6 +6,8 @@ of each graph and over the K passes, (B,); ``total_loss`` then averages over gra
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -81,9 +83,12 @@ def beta(epoch: float, target: float = BETA_TARGET, epochs: float = BETA_EPOCHS)
     return target * min(1.0, epoch / epochs) if epochs > 0 else target
 
 
-def rescaled(losses: Tensor, cap: float = CAP) -> Tensor:
-    """Losses (P,), each scaled to their mean magnitude, by at most ``cap``; the factors carry no gradient."""
-    magnitude = losses.detach().abs()
+def rescaled(losses: Tensor, cap: float = CAP, average: Callable[[Tensor], Tensor] = Tensor.abs) -> Tensor:
+    """Losses (P,), each scaled to their mean magnitude, by at most ``cap``; the factors carry no gradient.
+
+    ``average`` gives the magnitudes of the whole batch where several processes hold parts of it.
+    """
+    magnitude = average(losses.detach()).abs()
     return losses * (magnitude.mean() / magnitude.clamp(min=torch.finfo(losses.dtype).tiny)).clamp(max=cap)
 
 
@@ -104,6 +109,7 @@ def total_loss(
     delta: float = DELTA,
     rho: float = RHO,
     cap: float = CAP,
+    average: Callable[[Tensor], Tensor] = Tensor.abs,
 ) -> dict[str, Tensor]:
     """L_total of a batch as ``total``, and its parts as they are before rescaling and weights.
 
@@ -116,7 +122,7 @@ def total_loss(
             "geo": loss_geo(predicted, adjacency, sizes, temperature=temperature, alpha=alpha, gamma=gamma).mean(),
             "stop": loss_stop(stop_logits, sizes, eta=eta, gamma=gamma).mean(),
         }
-        emb, geo, stop = rescaled(torch.stack(list(parts.values())), cap)
+        emb, geo, stop = rescaled(torch.stack(list(parts.values())), cap, average)
         total = emb + rho * geo + stop
         if mu is not None and log_var is not None:
             parts["kl"] = loss_kl(mu, log_var).mean()

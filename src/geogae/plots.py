@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import networkx as nx
 import numpy as np
@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.colors import to_rgb, to_rgba_array
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 from numpy.typing import NDArray
@@ -47,8 +48,10 @@ def plot_clouds(
         raise GeoGAEError(f"a picture needs at least one cloud and one column, not {len(clouds)} and {columns}")
     columns = min(columns, len(clouds))
     rows = -(-len(clouds) // columns)
-    figure = Figure(figsize=(2 * PANEL * columns, (PANEL + 0.5) * rows + 0.35), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.06, h_pad=0.12)
+    figure = Figure(
+        figsize=(2 * PANEL * columns, (PANEL + 0.5) * rows + 0.35),
+        layout=ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.12),
+    )
     panels = figure.subplots(rows, 2 * columns, squeeze=False).reshape(-1, 2)
     categories = sorted({int(c) for cloud in clouds if (kinds := _kinds(cloud)) is not None for c in kinds})
     for (left, right), cloud in zip(panels, clouds, strict=False):
@@ -89,9 +92,9 @@ def layout(graph: Graph) -> NDArray[np.float64]:
 def draw_graph(axes: Axes, graph: Graph, positions: NDArray[np.floating], colours: Colours) -> None:
     """Nodes and edges at the given positions."""
     _draw_edges(axes, positions[graph.edges], graph.n)
-    axes.scatter(
-        *positions.T, s=np.clip(1200 / graph.n, 6, 60), c=colours, edgecolors="white", linewidths=0.7, zorder=3
-    )
+    x, y = positions.T
+    size = np.clip(1200 / graph.n, 6, 60)
+    axes.scatter(x, y, s=size, c=colours, edgecolors="white", linewidths=0.7, zorder=3)
     _frame(axes, positions, np.full(graph.n, 0.06 * np.ptp(positions, axis=0).max() + 0.02))
     nodes, edges = (f"{k:,} {word}{'s' * (k != 1)}" for k, word in ((graph.n, "node"), (len(graph.edges), "edge")))
     axes.set_title(f"{graph.name or 'graph'}\n{nodes}, {edges}", fontsize=9, color=INK)
@@ -143,7 +146,7 @@ def _draw_discs(axes: Axes, cloud: HyperballCloud, colours: Colours) -> None:
         )
     )
     _draw_edges(axes, centers[cloud.to_graph().edges], cloud.n)
-    axes.scatter(*centers.T, s=np.clip(300 / cloud.n, 3, 14), c=colours, zorder=3)
+    axes.scatter(centers[:, 0], centers[:, 1], s=np.clip(300 / cloud.n, 3, 14), c=colours, zorder=3)
     _frame(axes, centers, reach)
 
 
@@ -212,7 +215,7 @@ def _colours(cloud: HyperballCloud, categories: list[int]) -> Colours:
 
 
 def _explain_colours(figure: Figure, clouds: Sequence[HyperballCloud], categories: list[int]) -> None:
-    def dot(colour: object, label: str) -> Line2D:
+    def dot(colour: Any, label: str) -> Line2D:
         return Line2D([], [], marker="o", linestyle="", markersize=5, color=colour, label=label)
 
     if categories and len(categories) <= 12:

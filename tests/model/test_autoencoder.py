@@ -228,6 +228,11 @@ def test_a_limit_that_is_hit_is_reported(bundle, limit):
     assert decoded.truncated.tolist() == [True] * 3
 
 
+def test_no_graphs_are_no_graphs():
+    decoded = small().decode(torch.zeros(0, 48), max_nodes=5)
+    assert decoded.balls.shape == (0, 0, D) and decoded.sizes.shape == decoded.truncated.shape == (0,)
+
+
 def test_only_graphs_that_hit_the_limit_are_reported(trained):
     z, sizes = trained.encode(*BY_HEART), BY_HEART[1]
     decoded = trained.decode(z, max_nodes=6)

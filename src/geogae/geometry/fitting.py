@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import astuple, dataclass
 from hashlib import blake2b
+from itertools import islice
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -211,9 +212,9 @@ def fit_topology(
     best, fewest, before, taken, done = first, np.inf, np.inf, 0, 0
     if first is not None:
         fewest, taken, done = _wrong_pairs(first.balls, topology), first.steps, 1
-    for attempt, how in list(enumerate(tries(recipe)))[done:]:
+    for attempt, how in islice(enumerate(tries(recipe)), done, None):
         steps = int(min(how.steps, recipe.budget // pairs - taken))
-        if fewest == 0 or halt[0] or (done and steps < how.steps // 4):
+        if done and (fewest == 0 or halt[0] or steps < how.steps // 4):
             break
         points, raw, how = _start(core, dim, recipe, attempt, how)
         step, _, _ = descend(

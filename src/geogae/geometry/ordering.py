@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from geogae.geometry.cloud import softplus
 
 NEAREST = 1e-6  # a distance below this counts as this: log2 of zero is not a number
+VANISHED = 1e-30  # a mean radius below this counts as this: a decoded ball may have none
 
 
 def greedy_order(centers: NDArray[np.floating], radii_raw: NDArray[np.floating]) -> NDArray[np.int64]:
@@ -56,8 +57,9 @@ def _greedy(points, radii, middle):
             square = 0.0
             for k in range(dim):
                 square += (points[j, k] - points[last, k]) ** 2
-            score = math.sqrt(square) / (0.5 * (radii[j] + radii[last])) + penalty[j]  # line 7
-            if score < best_score:
+            size = max(0.5 * (radii[j] + radii[last]), VANISHED)
+            score = math.sqrt(square) / size + penalty[j]  # line 7
+            if best < 0 or score < best_score:
                 best, best_score = j, score
         order[i] = best
         left[best] = False

@@ -96,7 +96,7 @@ def _gather(steps: list[tuple[Tensor, Tensor, Tensor]], sizes: Tensor, truncated
     for t, (alive, balls, logits) in enumerate(steps):
         all_balls[alive, t * bundle : (t + 1) * bundle] = balls
         all_logits[alive, t * bundle : (t + 1) * bundle] = logits
-    n = int(sizes.max())
+    n = max(sizes.tolist(), default=0)
     present = torch.arange(n, device=sizes.device) < sizes[:, None]  # (B, n)
     return Decoded(
         all_balls[:, :n].where(present[..., None], 0), sizes, all_logits[:, :n].sigmoid().where(present, 0), truncated

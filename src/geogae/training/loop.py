@@ -50,6 +50,10 @@ class Progress:
     history: list[dict[str, Any]] = field(default_factory=list)
 
 
+Average = Callable[[Tensor], Tensor]
+Loss = Callable[[nn.Module, Batch, float, torch.Generator, Average], dict[str, Tensor]]  # → "total" and its parts
+
+
 class Trainer:
     """One model on its way; :meth:`run` takes it to the end of its budget and leaves the best weights in it."""
 
@@ -57,7 +61,7 @@ class Trainer:
         self,
         model: nn.Module,
         data: Sequences,
-        loss: Callable[[nn.Module, Batch, float, torch.Generator], dict[str, Tensor]],
+        loss: Loss,
         validate: Callable[[], Mapping[str, float]],
         *,
         lr: float,
@@ -137,16 +141,16 @@ class Trainer:
         batch = self.data[self.peers.share(chosen)].to(self.device)
         for group in self.optimizer.param_groups:
             group["lr"] = self.lr * at.step_factor * schedule(self._done())
+        weight = self.peers.weight(chosen)
         self.wrapped.train()
         with torch.autocast(self.device.type, torch.bfloat16) if self.autocast else nullcontext():
-            parts = self.loss(self.wrapped, batch, at.epoch + at.cursor / len(self.batches), self.generator)
+            parts = self.loss(self.wrapped, batch, at.epoch + at.cursor / len(self.batches), self.generator, lambda part: self.peers.mean(part * weight))
         self.optimizer.zero_grad(set_to_none=True)
-        (parts["total"] * self.peers.weight(chosen)).backward()
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
-        values = torch.stack([norm, *(part.detach() for part in parts.values())]).float()
-        norm_value, *losses = self.peers.mean(values).tolist()
-        named = dict(zip(parts, losses, strict=True))
-        if not math.isfinite(norm_value) or not math.isfinite(named["total"]):
+        (parts["total"] * weight).backward()
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)  # of the mean gradient: alike everywhere
+        losses = self.peers.mean(torch.stack([part.detach().float() for part in parts.values()]) * weight)
+        named = dict(zip(parts, losses.tolist(), strict=True))
+        if not math.isfinite(norm.item()) or not math.isfinite(named["total"]):
             return None
         if named["total"] > DIVERGED * at.average:  # False while the average is nan
             return None

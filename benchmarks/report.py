@@ -1,0 +1,143 @@
+"""Fill the tables of README.md and docs/*.md from benchmarks/results: numbers in prose are generated, never typed.
+
+    python benchmarks/report.py           # rewrite what stands between <!-- results: NAME --> and <!-- end -->
+    python benchmarks/report.py --check   # exit 1 if any of it is out of date
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from geogae.files import atomic_path
+
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+PAPER_DIM = {"MUTAG": 4, "AIDS": 6, "IMDB-BINARY": 6, "SYNTHETICnew": 6, "QM9": 4, "COLLAB": 9}
+PAPER_F1 = {"MUTAG": 61.3, "AIDS": 84.1, "IMDB-BINARY": 94.0, "SYNTHETICnew": 50.1}
+PAPER_SIZE = {"MUTAG": 0.12, "AIDS": 0.23, "IMDB-BINARY": 0.27, "SYNTHETICnew": 0.00}
+BLOCK = re.compile(r"(<!-- results: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def result(name: str) -> dict[str, Any]:
+    return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+def table(header: list[str], rows: list[list[Any]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines) + "\n"
+
+
+def exact() -> str:
+    rows = []
+    for name, paper in PAPER_DIM.items():
+        found = result(f"geometry-exact-{name}")
+        for row in found["result"]:
+            asked = row["asked"] if row["asked"] != "auto" else f"auto → **{row['dim']}**"
+            share = f"{row['exact']:,} of {row['graphs']:,}"
+            label = f"{name} (sample)" if found["config"]["sample"] else name
+            rows.append([label, paper, asked, share, f"{row['margin']['smallest']:.2g}", f"{row['seconds']:.1f} s"])
+    return table(["data set", "paper's d", "d asked for", "exact", "smallest margin", "time, 2 cores"], rows)
+
+
+def relabel() -> str:
+    rows = [
+        [name, row["dim"], f"{row['identical']} of {row['checked']}", f"{row['apart']:.0e}"]
+        for name, row in result("geometry-relabel")["result"].items()
+    ]
+    return table(["graphs", "d", "identical ordered adjacency", "largest difference of clouds"], rows)
+
+
+def speed() -> str:
+    rows = []
+    for name, row in result("geometry-speed")["result"].items():
+        theirs = row["papers_reading"]
+        inexact = f"{theirs['inexact']} inexact" if theirs["inexact"] else "all exact"
+        if not theirs["within_limit"]:
+            inexact = "stopped at its time limit"
+        mine = row["ours"][0]
+        rows.append(
+            [f"{name}, d={row['dim']}", f"{mine['seconds']:.1f} s, {mine['inexact']} inexact",
+             f"{theirs['seconds']:.0f} s, {inexact}", f"{row['ratio']:.0f}×"]
+        )  # fmt: skip
+    return table(["graphs", "geogae", "random start, batched Adam in eager torch", "ratio"], rows)
+
+
+def kernels() -> str:
+    rows = []
+    for row in result("geometry-kernels")["result"]:
+        names = ("numba", "eager", "compile")
+        cells = [f"{row[k]['ns_per_pair']:.1f} ns (first call {row[k]['first_call_seconds']:.1f} s)" for k in names]
+        rows.append([row["n"], row["graphs"], row["dim"], *cells])
+    return table(["nodes", "graphs", "d", "numba, fused", "eager torch", "torch.compile"], rows)
+
+
+def scaling() -> str:
+    rows = [
+        [row["kind"], row["n"], row["dim"], "yes" if row["exact"] else "no", row["steps"], f"{row['fit_seconds']:.2f} s",
+         f"{row['labelling_seconds'] * 1e3:.0f} ms", f"{row['peak_gib']:.2f} GiB"]
+        for row in result("geometry-scaling")["result"]
+    ]  # fmt: skip
+    return table(["graph", "nodes", "d", "exact", "steps", "fit", "labelling", "peak memory of the process"], rows)
+
+
+def sequential() -> str:
+    rows = []
+    for name in PAPER_F1:
+        if not (RESULTS / f"sequential-{name}.json").exists():
+            continue
+        found = result(f"sequential-{name}")
+        test = found["result"]["test"]
+        rows.append(
+            [name, f"{100 * test['f1']:.1f}", PAPER_F1[name], f"{100 * test['f1'] - PAPER_F1[name]:+.1f}",
+             f"{100 * test['exact']:.1f} %", f"{test['size_error']:.2f}", PAPER_SIZE[name],
+             f"{found['config']['minutes']:g} min"]
+        )  # fmt: skip
+    return table(["data set", "F1", "paper", "difference", "exact", "size error", "paper", "budget, 2 cores"], rows)
+
+
+def ablations() -> str:
+    found = result("sequential-ablations")
+    rows = [
+        [row["name"], f"{100 * row['test']['f1']:.1f}", row["paper_f1"] or "–", f"{row['test']['size_error']:.2f}",
+         row["paper_size"] if row["paper_size"] is not None else "–", row["steps"]]
+        for row in found["result"]
+    ]  # fmt: skip
+    return table(["MUTAG", "F1", "paper's F1", "size error", "paper's", "steps"], rows)
+
+
+def model_speed() -> str:
+    rows = [[row["what"], row["ours"], row["other"], f"{row['ratio']:.1f}×"] for row in result("sequential-speed")["result"]]
+    return table(["what", "geogae", "straightforward", "ratio"], rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "exact": exact, "relabel": relabel, "speed": speed, "kernels": kernels, "scaling": scaling,
+    "sequential": sequential, "ablations": ablations, "model-speed": model_speed,
+}  # fmt: skip
+
+
+def filled(text: str) -> str:
+    return BLOCK.sub(lambda match: match[1] + TABLES[match[2]]() + match[3], text)
+
+
+def main() -> int:
+    stale = []
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        text = path.read_text()
+        new = filled(text)
+        if new != text:
+            stale.append(path.name)
+            if "--check" not in sys.argv:
+                with atomic_path(path) as temporary:
+                    temporary.write_text(new)
+    print(f"out of date: {', '.join(stale)}" if stale else "all tables are up to date", file=sys.stderr)
+    return 1 if stale and "--check" in sys.argv else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,236 @@
+"""The paper's autoencoder on this machine. Each part writes its JSON into benchmarks/results.
+
+    GEOGAE_DATA=… python benchmarks/sequential.py quality AIDS --minutes 20   # the paper's preset, one seed
+    GEOGAE_DATA=… python benchmarks/sequential.py ablations --minutes 3       # K, VAE, bundles on MUTAG
+    GEOGAE_DATA=… python benchmarks/sequential.py speed                       # against the straightforward build
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from record import RESULTS, record
+from torch import nn
+
+from geogae import GeoGAE, Graph, datasets, metrics
+from geogae.geometry.cloud import HyperballCloud
+from geogae.geometry.fitting import fit_clouds
+from geogae.losses import total_loss
+from geogae.model.autoencoder import SequentialAutoencoder
+from geogae.training.batches import Sequences, epoch_batches
+
+RUNS = Path("runs")
+PAPER_ABLATIONS = {"baseline": (61.29, 0.12), "K = 1": (51.72, 4.76), "VAE": (60.78, 0.24)}  # on MUTAG, Appendix F
+
+
+def measured(model: GeoGAE, graphs: list[Graph]) -> tuple[dict[str, float], dict[str, list[float]]]:
+    """Averages and the scores graph by graph, from z alone."""
+    true, decoded = (list(side) for side in zip(*model.reconstruct(graphs), strict=True))
+    return metrics.evaluate(true, decoded), {k: v.round(4).tolist() for k, v in metrics.scores(true, decoded).items()}
+
+
+@torch.inference_mode()
+def teacher_forced(model: GeoGAE, graphs: list[Graph]) -> list[float]:
+    """F1 of each stacked pass when the first one is fed the truth: what is lost beyond that is lost to drift."""
+    clouds = fit_clouds(graphs, model.dim_, order=model.order)
+    sequences = Sequences(clouds)
+    weighted = np.zeros(model.passes)
+    for chosen in sequences.by_size(64):
+        batch = sequences[chosen]
+        out = model.model_(batch.balls, batch.sizes)
+        for k in range(model.passes):
+            for row, index in enumerate(chosen):
+                n = int(batch.sizes[row])
+                balls = out.balls[k, row, :n].float().numpy()
+                graph = HyperballCloud(balls[:, :-1], balls[:, -1], np.arange(n)).to_graph()
+                weighted[k] += n * metrics.edge_f1(graphs[index].relabel(clouds[index].order), graph)
+    return (weighted / sum(graph.n for graph in graphs)).round(4).tolist()
+
+
+def quality(name: str, minutes: float, seed: int = 0) -> None:
+    begin = time.perf_counter()
+    train, validation, test = datasets.split(datasets.load(name), seed=seed)
+    model = GeoGAE.from_preset(f"paper/{name.lower()}", minutes=minutes, epochs=None, seed=seed, validations=40)
+    run = RUNS / f"sequential-{name}"
+    model.fit(train, validation=validation, run=run, progress=True)
+    averages, graphs = measured(model, test)
+    right = [f1 for f1, error in zip(graphs["f1"], graphs["size_error"], strict=True) if error == 0]
+    analysis = {
+        "train_f1": measured(model, train[:200])[0]["f1"],
+        "teacher_forced_f1_by_pass": teacher_forced(model, test),
+        "share_of_wrong_sizes": round(1 - len(right) / len(test), 4),
+        "f1_where_the_size_is_right": round(float(np.mean(right)), 4) if right else None,
+        "f1_of_small_and_large_half": _halves(graphs["f1"], [graph.n for graph in test]),
+    }
+    config = {"dataset": name, "minutes": minutes, "threads": torch.get_num_threads(), "params": model.get_params()}
+    outcome = {"test": averages, "analysis": analysis, "graphs": graphs, "curve": model.history_}
+    record(f"sequential-{name}", config, outcome, time.perf_counter() - begin)
+    print(name, averages, analysis, flush=True)
+
+
+def _halves(f1: list[float], sizes: list[int]) -> list[float]:
+    order = np.argsort(sizes, kind="stable")
+    return [round(float(np.mean(np.array(f1)[part])), 4) for part in np.array_split(order, 2)]
+
+
+def ablations(minutes: float, seed: int = 0) -> None:
+    begin = time.perf_counter()
+    train, validation, test = datasets.split(datasets.load("MUTAG"), seed=seed)
+    changes: dict[str, dict[str, Any]] = {
+        "baseline": {}, "K = 1": {"passes": 1}, "K = 2": {"passes": 2}, "VAE": {"variational": True},
+        "b = 2": {"bundle": 2}, "b = 4": {"bundle": 4}, "b = 8": {"bundle": 8},
+    }  # fmt: skip
+    rows = []
+    for name, change in changes.items():
+        model = GeoGAE.from_preset("paper/mutag", minutes=minutes, epochs=None, seed=seed, **change)
+        model.fit(train, validation=validation, progress=True)
+        paper_f1, paper_size = PAPER_ABLATIONS.get(name, (None, None))
+        averages, _ = measured(model, test)
+        rows.append({"name": name, "test": averages, "paper_f1": paper_f1, "paper_size": paper_size,
+                     "steps": model.history_[-1]["step"], "curve": model.history_})  # fmt: skip
+        print(name, averages, flush=True)
+    config = {"dataset": "MUTAG", "minutes": minutes, "seed": seed, "threads": torch.get_num_threads()}
+    record("sequential-ablations", config, rows, time.perf_counter() - begin)
+
+
+# -- speed ------------------------------------------------------------------------------------------------------------
+
+
+class Straightforward(nn.Module):
+    """The same sizes out of torch's own layers, as one would write it first; no RoPE, learned positions instead."""
+
+    def __init__(self, d: int, token: int, tokens: int, encoder: tuple[int, int, int], decoder: tuple[int, int, int]) -> None:
+        super().__init__()
+        width, layers, heads = encoder
+        layer = nn.TransformerEncoderLayer(token, heads, width, 0.0, "gelu", batch_first=True, norm_first=True)
+        self.encoder = nn.TransformerEncoder(layer, layers, nn.LayerNorm(token), enable_nested_tensor=False)
+        width, layers, heads = decoder
+        layer = nn.TransformerDecoderLayer(token, heads, width, 0.0, "gelu", batch_first=True, norm_first=True)
+        self.decoder = nn.TransformerDecoder(layer, layers, nn.LayerNorm(token))
+        self.into = nn.Sequential(nn.Linear(d, token), nn.GELU(), nn.Linear(token, token))
+        self.back = nn.Sequential(nn.Linear(d, token), nn.GELU(), nn.Linear(token, token))
+        self.out = nn.Sequential(nn.Linear(token, token), nn.GELU(), nn.Linear(token, d + 1))
+        self.cls = nn.Parameter(torch.randn(tokens, token))
+        self.start = nn.Parameter(torch.randn(token))
+        self.positions = nn.Parameter(torch.randn(512, token))
+        self.tokens = tokens
+
+    def encode(self, balls: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
+        count, n, _ = balls.shape
+        x = torch.cat([self.cls.expand(count, -1, -1), self.into(balls) + self.positions[:n]], 1)
+        c = self.tokens
+        mask = torch.zeros(n + c, n + c, dtype=torch.bool)
+        mask[:c, :c] = ~torch.eye(c, dtype=torch.bool)
+        absent = torch.arange(n)[None] >= sizes[:, None]
+        absent = torch.cat([torch.zeros(count, c, dtype=torch.bool), absent], 1)
+        return self.encoder(x, mask=mask, src_key_padding_mask=absent)[:, :c]
+
+    def step(self, tokens: torch.Tensor, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        n = tokens.shape[1]
+        causal = nn.Transformer.generate_square_subsequent_mask(n)
+        out = self.out(self.decoder(tokens + self.positions[:n], memory, tgt_mask=causal, tgt_is_causal=True))
+        return out[..., :-1], out[..., -1]
+
+    def forward(self, balls: torch.Tensor, sizes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        memory, fed = self.encode(balls, sizes), balls
+        outputs = []
+        for _ in range(3):
+            start = self.start.expand(len(balls), 1, -1)
+            outputs.append(self.step(torch.cat([start, self.back(fed[:, :-1])], 1), memory))
+            fed = outputs[-1][0]
+        return torch.stack([o[0] for o in outputs]), torch.stack([o[1] for o in outputs])
+
+
+def speed() -> None:
+    begin = time.perf_counter()
+    train, _, test = datasets.split(datasets.load("AIDS"), seed=0)
+    clouds = fit_clouds(train, 6)
+    sequences = Sequences(clouds)
+    rows = [_training_speed(sequences), _decoding_speed(), *_use_speed(test)]
+    record("sequential-speed", {"threads": torch.get_num_threads(), "preset": "paper/aids"}, rows, time.perf_counter() - begin)
+    print(rows)
+
+
+def _training_speed(sequences: Sequences, batches: int = 30) -> dict[str, Any]:
+    model = GeoGAE.from_preset("paper/aids")
+    model.dim_ = 6
+    ours = model._build().train()
+    plain = Straightforward(6, 64, 3, (1024, 4, 8), (512, 2, 1)).train()
+    bucketed = epoch_batches(sequences.sizes, 32, 0, 0)[:batches]
+    shuffled = np.random.default_rng(0).permutation(len(sequences))[: 32 * batches].reshape(-1, 32).tolist()
+    autocast = model._autocast()
+
+    def run(network: nn.Module, chosen: list[list[int]], low: bool, fused: bool) -> float:
+        optimizer = torch.optim.AdamW(network.parameters(), 1e-4, fused=fused)
+        start = time.perf_counter()
+        for numbers in chosen:
+            batch = sequences[numbers]
+            with torch.autocast("cpu", torch.bfloat16, enabled=low):
+                out = network(batch.balls, batch.sizes)
+                loss = total_loss(out[0], out[1], batch.balls, batch.adjacency, batch.sizes)["total"]
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+            optimizer.step()
+        return sum(map(len, chosen)) / (time.perf_counter() - start)
+
+    pairs = []
+    for _ in range(3):  # in turns, so that a noisy neighbour disturbs both
+        mine, other = run(ours, bucketed, autocast, True), run(plain, shuffled, False, False)
+        pairs.append((mine / other, mine, other))
+    ratio, mine, other = sorted(pairs)[1]
+    return {"what": "training on AIDS", "ours": f"{mine:.0f} graphs/s", "other": f"{other:.0f} graphs/s", "ratio": ratio,
+            "bfloat16": autocast}  # fmt: skip
+
+
+@torch.inference_mode()
+def _decoding_speed(count: int = 32, nodes: int = 100) -> dict[str, Any]:
+    torch.manual_seed(0)
+    model = SequentialAutoencoder(6).eval()
+    with torch.no_grad():  # never stop by itself: all graphs get 100 nodes
+        model.decoder.out[-1].bias[-1] = -1e4 if hasattr(model.decoder, "out") else 0
+    z = torch.randn(count, model.latent_dim)
+    pairs = []
+    for _ in range(3):
+        times = []
+        for cached in (True, False):
+            start = time.perf_counter()
+            decoded = model.decoder.generate(model._tokens(z), nodes, cached=cached)
+            times.append(time.perf_counter() - start)
+            assert int(decoded.sizes.min()) == nodes
+        pairs.append((times[1] / times[0], *times))
+    ratio, mine, other = sorted(pairs)[1]
+    return {"what": f"decoding {count} graphs of {nodes} nodes, with and without cache", "ours": f"{mine:.2f} s",
+            "other": f"{other:.2f} s", "ratio": ratio}  # fmt: skip
+
+
+def _use_speed(test: list[Graph]) -> list[dict[str, Any]]:
+    return []
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=("quality", "ablations", "speed"))
+    parser.add_argument("dataset", nargs="?", default="MUTAG")
+    parser.add_argument("--minutes", type=float, default=20)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    chosen = parser.parse_args()
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    torch.set_num_threads(chosen.threads)
+    RESULTS.mkdir(exist_ok=True)
+    if chosen.part == "quality":
+        quality(chosen.dataset, chosen.minutes)
+    elif chosen.part == "ablations":
+        ablations(chosen.minutes)
+    else:
+        speed()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""The command line: one file per verb. Data goes to stdout or ``-o``, talk goes to stderr, errors are one line.
+
+Exit codes: 0 done, 1 done but not as asked (``--strict``), 2 bad input, 130 interrupted. Verbs import what they need
+when they run, so that ``--help`` is quick.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, NoReturn
+
+import typer
+
+from geogae.cli import cloud, datasets, demo
+from geogae.errors import GeoGAEError
+
+app = typer.Typer(
+    name="geogae",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for verb in (demo.demo, datasets.datasets, cloud.cloud):
+    app.command()(verb)
+
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, wherever this version of typer keeps it
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit."""
+    with _log_on_stderr():
+        code = _run(arguments)
+    sys.exit(code)
+
+
+@app.callback(invoke_without_command=True)
+def _geogae(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    """Whole graphs as vectors and back, through clouds of hyperballs.
+
+    \b
+    Examples:
+      geogae demo                                   the story so far, on the embedded MUTAG, with a picture
+      geogae datasets                               the data sets of the paper, as found on this machine
+      geogae cloud MUTAG --dim 3 --plot mutag.png   graphs to balls and back, exactly
+    """
+    if version:
+        from geogae import __version__
+
+        typer.echo(f"geogae {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        code = app(arguments, prog_name="geogae", standalone_mode=False) or 0
+        sys.stdout.flush()
+    except GeoGAEError as error:
+        return _fail(str(error))
+    except _UsageError as error:
+        context, message = getattr(error, "ctx", None), getattr(error, "format_message", error.__str__)()
+        return _fail(f"{message.rstrip('.')}; see {context.command_path if context else 'geogae'} --help")
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the last flush is quiet, too
+        return 1
+    except (KeyboardInterrupt, typer.Abort):
+        code = 130
+    if code == 130:
+        typer.echo("interrupted", err=True)
+    return code
+
+
+def _fail(line: str) -> int:
+    typer.echo(f"error: {' '.join(line.split())}", err=True)
+    return 2
+
+
+@contextmanager
+def _log_on_stderr() -> Iterator[None]:
+    """What the library logs, as plain lines ``note: …`` and ``warning: …``."""
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            kind = "note" if record.levelno < logging.WARNING else record.levelname.lower()
+            typer.echo(f"{kind}: {record.getMessage()}", err=True)
+
+    log, handler = logging.getLogger("geogae"), Handler()
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        log.removeHandler(handler)

@@ -1,0 +1,72 @@
+"""What every verb does with the files that it is given: graphs in, results out."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from geogae.errors import GeoGAEError
+
+if TYPE_CHECKING:
+    from geogae.graph import Graph
+
+
+def read_graphs(data: str, *, first: int | None = None, sample: int | None = None, seed: int = 0) -> list[Graph]:
+    """The graphs of a data set or of a file, all or some of them.
+
+    The sets of the paper go by name; else what exists, has a suffix or a separator is a file or folder.
+    """
+    from geogae import datasets, formats
+
+    known = data.lower() in map(str.lower, datasets.names())
+    is_path = not known and (Path(data).exists() or bool(Path(data).suffix) or os.sep in data)
+    if first is not None and sample is not None:
+        raise GeoGAEError("--first and --sample exclude each other; give one of them")
+    graphs = formats.read(data) if is_path else datasets.load(data)
+    wanted = first if sample is None else sample
+    if not graphs:
+        raise GeoGAEError(f"{data} holds no graphs")
+    if wanted is None:
+        return graphs
+    if not 1 <= wanted <= len(graphs):
+        option = "--first" if sample is None else "--sample"
+        raise GeoGAEError(f"{option} {wanted} must be from 1 to {len(graphs)}, the number of graphs in {data}")
+    if sample is None:
+        return graphs[:wanted]
+    import numpy as np
+
+    chosen = np.random.default_rng(seed).choice(len(graphs), wanted, replace=False)
+    return [graphs[i] for i in sorted(chosen)]
+
+
+def check_writable(path: Path | None, suffixes: tuple[str, ...]) -> None:
+    """Fail before the work, not after it, where a file could not be written."""
+    if path is None:
+        return
+    if path.suffix.lower() not in suffixes:
+        raise GeoGAEError(f"cannot write {path}: its suffix must be {' or '.join(suffixes)}")
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    try:
+        if path.is_dir():
+            raise IsADirectoryError("it is a folder")
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise GeoGAEError(f"cannot write {path}: {error.strerror or error}; choose another place") from None
+
+
+def print_facts(facts: Mapping[str, str]) -> None:
+    """A line for each fact."""
+    width = max(map(len, facts)) + 2
+    for name, fact in facts.items():
+        typer.echo(f"{name:<{width}}{fact}")
+
+
+def print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))

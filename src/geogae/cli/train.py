@@ -1,0 +1,131 @@
+"""``geogae train``: a preset, or a TOML file of one's own, into a run folder."""
+
+from __future__ import annotations
+
+import json
+import logging
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from geogae.cli.data import print_facts, print_json, read_graphs
+from geogae.errors import GeoGAEError
+
+log = logging.getLogger("geogae")
+
+ABOUT = "run.json"  # in the run folder: which data, split how
+
+
+def train(
+    preset: Annotated[str, Argument(metavar="PRESET", help="A preset's name (see geogae presets) or a .toml file.")],
+    data: Annotated[str | None, Option(help="A data set's name or a file of graphs; the preset's if not given.")] = None,
+    out: Annotated[Path | None, Option(help="The run folder; runs/PRESET if not given.")] = None,
+    change: Annotated[list[str] | None, Option("--set", metavar="NAME=VALUE", help="Change a parameter.")] = None,
+    minutes: Annotated[float | None, Option(help="End after so many minutes.")] = None,
+    epochs: Annotated[int | None, Option(help="End after so many epochs.")] = None,
+    seed: Annotated[int, Option(help="Seed of split, weights and batches.")] = 0,
+    disjoint: Annotated[bool, Option("--disjoint", help="Keep isomorphic graphs on one side of the split.")] = False,
+    threads: Annotated[int | None, Option(min=1, help="Threads of torch; all cores if not given.")] = None,
+    resume: Annotated[bool, Option("--resume", help="Go on from the last checkpoint in the run folder.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the validation scores as JSON.")] = False,
+) -> None:
+    """Train on 70 % of the graphs, choose the weights on 15 %, and leave 15 % for `geogae evaluate`.
+
+    The run folder holds the model (config.json, model.safetensors), metrics.jsonl, curves.png and a checkpoint that
+    --resume goes on from. Several processes: torchrun --nproc-per-node 2 -m geogae train …
+
+    \b
+    Examples:
+      geogae train mutag --minutes 5
+      geogae train aids --set lr=5e-4 --set passes=2 --seed 1 --out runs/aids-1
+      geogae train mutag --data graphs.jsonl --epochs 200
+      geogae train mutag --out runs/mutag --resume
+    """
+    from geogae import datasets, presets
+    from geogae.estimator import GeoGAE
+    from geogae.training.distributed import processes
+
+    values = presets.read(preset)
+    dataset = data or values.get("dataset")
+    if not dataset:
+        raise GeoGAEError(f"preset {preset} names no dataset; say --data NAME or a file of graphs")
+    changes = parse_changes(change or [])
+    if minutes is not None or epochs is not None:
+        changes |= {"minutes": minutes, "epochs": epochs}
+    model = GeoGAE.from_preset(preset, **{**changes, "seed": seed})
+    folder = out or Path("runs") / Path(preset).stem
+    about = {"preset": preset, "data": dataset, "seed": seed, "disjoint": disjoint, "params": model.get_params()}
+    with processes() as peers:
+        if peers.writes:
+            _claim(folder, about, resume)
+        if threads:
+            import torch
+
+            torch.set_num_threads(threads)
+        graphs = read_graphs(dataset)
+        training, validation, _ = datasets.split(graphs, seed, disjoint=disjoint)
+        log.info("%d graphs to train on, %d to choose by; the run is in %s", len(training), len(validation), folder)
+        model.fit(training, validation=validation, run=folder, resume=resume, progress=True, peers=peers)
+        if not peers.writes:
+            return
+    from geogae.plots import plot_curves
+
+    plot_curves(model.history_, folder / "curves.png")
+    best = max(model.history_, key=lambda row: row["validation_f1"])
+    scores = {name.removeprefix("validation_"): value for name, value in best.items() if name.startswith("validation_")}
+    if as_json:
+        print_json({"run": str(folder), "validation": scores, "seconds": model.history_[-1]["seconds"]})
+    else:
+        print_facts({"run": str(folder), **in_words(scores), "next": f"geogae evaluate {folder} --split test"})
+
+
+def parse_changes(pairs: list[str]) -> dict[str, Any]:
+    """``name=value`` with the value in TOML, ``none``, or plain text."""
+    changes = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise GeoGAEError(f"--set {pair!r} must be NAME=VALUE, such as --set lr=5e-4")
+        try:
+            changes[name] = None if value.lower() == "none" else tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            changes[name] = value
+    return changes
+
+
+def in_words(scores: dict[str, float]) -> dict[str, str]:
+    return {
+        "F1": f"{100 * scores['f1']:.2f} % ({100 * scores['f1_unweighted']:.2f} % unweighted)",
+        "exact": f"{100 * scores['exact']:.2f} %",
+        "size error": f"{scores['size_error']:.3f} nodes ({100 * scores['size_error_relative']:.2f} % of the mean size)",
+    }
+
+
+def _claim(folder: Path, about: dict[str, Any], resume: bool) -> None:
+    """Start or continue a run, never mix two."""
+    from geogae.files import atomic_path
+
+    known = folder / ABOUT
+    if not resume:
+        if known.exists():
+            raise GeoGAEError(f"{folder} holds a run already; go on with --resume, or choose another --out")
+        with atomic_path(known) as temporary:
+            temporary.write_text(json.dumps(about, indent=1) + "\n")
+        return
+    before = read_about(folder)
+    ends = ("minutes", "epochs")
+    differs = [key for key in ("data", "seed", "disjoint") if before[key] != about[key]]
+    differs += [k for k, v in about["params"].items() if k not in ends and before["params"].get(k) != v]
+    if differs:
+        raise GeoGAEError(f"{folder} was started with other {', '.join(differs)}; resume with the same, or start anew")
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """Which data a run was trained on, and how it was split."""
+    try:
+        about = json.loads((folder / ABOUT).read_text())
+        return {key: about[key] for key in ("preset", "data", "seed", "disjoint", "params")}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise GeoGAEError(f"{folder / ABOUT} is missing or damaged ({error}); is {folder} a run of geogae train?") from None
