@@ -1,10 +1,10 @@
 """What the geometry reaches and what it costs. Each part writes its JSON into benchmarks/results.
 
-    GEOGAE_DATA=… python benchmarks/geometry.py exact MUTAG AIDS …   # exact clouds in the smallest dimension
-    GEOGAE_DATA=… python benchmarks/geometry.py relabel              # the same cloud however nodes are numbered
-    GEOGAE_DATA=… python benchmarks/geometry.py speed                # against the paper's plain reading, side by side
-    python benchmarks/geometry.py kernels                            # numba, eager torch, torch.compile
-    python benchmarks/geometry.py scaling                            # from 100 to 4,000 nodes, with peak memory
+GEOGAE_DATA=… python benchmarks/geometry.py exact MUTAG AIDS …   # exact clouds in the smallest dimension
+GEOGAE_DATA=… python benchmarks/geometry.py relabel              # the same cloud however nodes are numbered
+GEOGAE_DATA=… python benchmarks/geometry.py speed                # against the paper's plain reading, side by side
+python benchmarks/geometry.py kernels                            # numba, eager torch, torch.compile
+python benchmarks/geometry.py scaling                            # from 100 to 4,000 nodes, with peak memory
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import torch
-from record import RESULTS, record
 
 import geogae
 from geogae import Graph, datasets
-from geogae.geometry.fitting import Recipe, canonicalise, fit_clouds, fit_topology, merge_adjacent_twins
+from geogae.geometry.descent import fit_topology, merge_adjacent_twins
+from geogae.geometry.fitting import canonicalise, fit_clouds
 from geogae.geometry.kernel import sphere_gradient
+from geogae.geometry.recipe import Recipe
 from geogae.geometry.torch_engine import descend_batch, margins, sphere_loss
+from record import RESULTS, record
 
 SAMPLE = 10_000  # molecules of QM9
 GOALS = {"MUTAG": 3, "AIDS": 3, "IMDB-BINARY": 6, "SYNTHETICnew": 6, "QM9": 4, "COLLAB": 9}
@@ -75,7 +77,8 @@ def families() -> dict[str, Graph]:
         "star 3000": nx.star_graph(3000), "complete 300": nx.complete_graph(300), "empty 500": nx.empty_graph(500),
         "cycle 200": nx.cycle_graph(200), "grid 12x12": nx.grid_2d_graph(12, 12), "petersen": nx.petersen_graph(),
         "4-regular 60": nx.random_regular_graph(4, 60, seed=0), "hypercube 6": nx.hypercube_graph(6),
-        "20 hexagons": nx.disjoint_union_all([nx.cycle_graph(6)] * 20), "bipartite 20,30": nx.complete_bipartite_graph(20, 30),
+        "20 hexagons": nx.disjoint_union_all([nx.cycle_graph(6)] * 20),
+        "bipartite 20,30": nx.complete_bipartite_graph(20, 30),
         "binary tree 255": nx.balanced_tree(2, 7),
     }  # fmt: skip
     return {name: geogae.formats.from_networkx(graph) for name, graph in made.items()}
@@ -108,7 +111,14 @@ def relabel() -> None:
                 apart = max(apart, float(np.abs(before.balls - after.balls).max()))
         checked = 3 * len(graphs)
         seconds = round(time.perf_counter() - start, 2)
-        rows[name] = {"dim": dim, "checked": checked, "identical": int(same), "exact": sum(c.exact for c in clouds), "apart": apart, "seconds": seconds}
+        rows[name] = {
+            "dim": dim,
+            "checked": checked,
+            "identical": int(same),
+            "exact": sum(c.exact for c in clouds),
+            "apart": apart,
+            "seconds": seconds,
+        }
         print(name, rows[name], flush=True)
     record("geometry-relabel", {"numberings": 3, "tries": 2, "budget": 2e9}, rows, time.perf_counter() - begin)
 
@@ -152,7 +162,9 @@ def speed(limit: float = 1500.0) -> None:
     begin = time.perf_counter()
     collab = sorted(datasets.load("COLLAB"), key=lambda graph: graph.n)[:4500]
     for name, graphs, dim in (("AIDS", datasets.load("AIDS"), 6), ("COLLAB, smallest 4,500", collab, 9)):
-        rates = {rate: papers_reading(graphs[:: len(graphs) // 50], dim, rate, 1, 60) for rate in (0.02, 0.05, 0.1, 0.2)}
+        rates = {
+            rate: papers_reading(graphs[:: len(graphs) // 50], dim, rate, 1, 60) for rate in (0.02, 0.05, 0.1, 0.2)
+        }
         rate = min(rates, key=lambda r: (rates[r]["inexact"], rates[r]["seconds"]))  # the best step for the other side
         ours = []
         for margin in (0.0, 0.2):
@@ -198,7 +210,11 @@ def kernels() -> None:
             torch.autograd.grad(step(tensor, upper), tensor)
 
         row: dict[str, Any] = {"n": n, "graphs": count, "dim": dim}
-        for name, work in (("numba", fused), ("eager", lambda: by_torch(torch_step)), ("compile", lambda: by_torch(compiled))):
+        for name, work in (
+            ("numba", fused),
+            ("eager", lambda: by_torch(torch_step)),
+            ("compile", lambda: by_torch(compiled)),
+        ):
             start = time.perf_counter()
             work()
             first = time.perf_counter() - start

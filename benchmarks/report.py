@@ -1,7 +1,7 @@
 """Fill the tables of README.md and docs/*.md from benchmarks/results: numbers in prose are generated, never typed.
 
-    python benchmarks/report.py           # rewrite what stands between <!-- results: NAME --> and <!-- end -->
-    python benchmarks/report.py --check   # exit 1 if any of it is out of date
+python benchmarks/report.py           # rewrite what stands between <!-- results: NAME --> and <!-- end -->
+python benchmarks/report.py --check   # exit 1 if any of it is out of date
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def kernels() -> str:
 
 def scaling() -> str:
     rows = [
-        [row["kind"], row["n"], row["dim"], "yes" if row["exact"] else "no", row["steps"], f"{row['fit_seconds']:.2f} s",
-         f"{row['labelling_seconds'] * 1e3:.0f} ms", f"{row['peak_gib']:.2f} GiB"]
+        [row["kind"], row["n"], row["dim"], "yes" if row["exact"] else "no", row["steps"],
+         f"{row['fit_seconds']:.2f} s", f"{row['labelling_seconds'] * 1e3:.0f} ms", f"{row['peak_gib']:.2f} GiB"]
         for row in result("geometry-scaling")["result"]
     ]  # fmt: skip
     return table(["graph", "nodes", "d", "exact", "steps", "fit", "labelling", "peak memory of the process"], rows)
@@ -111,7 +111,9 @@ def ablations() -> str:
 
 
 def model_speed() -> str:
-    rows = [[row["what"], row["ours"], row["other"], f"{row['ratio']:.1f}×"] for row in result("sequential-speed")["result"]]
+    rows = [
+        [row["what"], row["ours"], row["other"], f"{row['ratio']:.1f}×"] for row in result("sequential-speed")["result"]
+    ]
     return table(["what", "geogae", "straightforward", "ratio"], rows)
 
 

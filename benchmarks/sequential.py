@@ -1,8 +1,8 @@
 """The paper's autoencoder on this machine. Each part writes its JSON into benchmarks/results.
 
-    GEOGAE_DATA=… python benchmarks/sequential.py quality AIDS --minutes 20   # the paper's preset, one seed
-    GEOGAE_DATA=… python benchmarks/sequential.py ablations --minutes 3       # K, VAE, bundles on MUTAG
-    GEOGAE_DATA=… python benchmarks/sequential.py speed                       # against the straightforward build
+GEOGAE_DATA=… python benchmarks/sequential.py quality AIDS --minutes 20   # the paper's preset, one seed
+GEOGAE_DATA=… python benchmarks/sequential.py ablations --minutes 3       # K, VAE, bundles on MUTAG
+GEOGAE_DATA=… python benchmarks/sequential.py speed                       # against the straightforward build
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from record import RESULTS, record
 from torch import nn
 
 from geogae import GeoGAE, Graph, datasets, metrics
@@ -24,6 +23,7 @@ from geogae.geometry.fitting import fit_clouds
 from geogae.losses import total_loss
 from geogae.model.autoencoder import SequentialAutoencoder
 from geogae.training.batches import Sequences, epoch_batches
+from record import RESULTS, record
 
 RUNS = Path("runs")
 PAPER_ABLATIONS = {"baseline": (61.29, 0.12), "K = 1": (51.72, 4.76), "VAE": (60.78, 0.24)}  # on MUTAG, Appendix F
@@ -105,7 +105,9 @@ def ablations(minutes: float, seed: int = 0) -> None:
 class Straightforward(nn.Module):
     """The same sizes out of torch's own layers, as one would write it first; no RoPE, learned positions instead."""
 
-    def __init__(self, d: int, token: int, tokens: int, encoder: tuple[int, int, int], decoder: tuple[int, int, int]) -> None:
+    def __init__(
+        self, d: int, token: int, tokens: int, encoder: tuple[int, int, int], decoder: tuple[int, int, int]
+    ) -> None:
         super().__init__()
         width, layers, heads = encoder
         layer = nn.TransformerEncoderLayer(token, heads, width, 0.0, "gelu", batch_first=True, norm_first=True)
@@ -153,7 +155,12 @@ def speed() -> None:
     clouds = fit_clouds(train, 6)
     sequences = Sequences(clouds)
     rows = [_training_speed(sequences), _decoding_speed(), *_use_speed(test)]
-    record("sequential-speed", {"threads": torch.get_num_threads(), "preset": "paper/aids"}, rows, time.perf_counter() - begin)
+    record(
+        "sequential-speed",
+        {"threads": torch.get_num_threads(), "preset": "paper/aids"},
+        rows,
+        time.perf_counter() - begin,
+    )
     print(rows)
 
 
@@ -185,8 +192,8 @@ def _training_speed(sequences: Sequences, batches: int = 30) -> dict[str, Any]:
         mine, other = run(ours, bucketed, autocast, True), run(plain, shuffled, False, False)
         pairs.append((mine / other, mine, other))
     ratio, mine, other = sorted(pairs)[1]
-    return {"what": "training on AIDS", "ours": f"{mine:.0f} graphs/s", "other": f"{other:.0f} graphs/s", "ratio": ratio,
-            "bfloat16": autocast}  # fmt: skip
+    return {"what": "training on AIDS", "ours": f"{mine:.0f} graphs/s", "other": f"{other:.0f} graphs/s",
+            "ratio": ratio, "bfloat16": autocast}  # fmt: skip
 
 
 @torch.inference_mode()

@@ -10,12 +10,14 @@ from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 
 if TYPE_CHECKING:
-    from geogae import datasets, formats, plots
+    from geogae import datasets, formats, metrics, plots, presets
+    from geogae.estimator import GeoGAE
     from geogae.geometry.cloud import HyperballCloud
     from geogae.geometry.fitting import fit_clouds
     from geogae.geometry.labelling import canonical_form, isomorphic
 
 __all__ = [
+    "GeoGAE",
     "GeoGAEError",
     "Graph",
     "HyperballCloud",
@@ -24,7 +26,9 @@ __all__ = [
     "fit_clouds",
     "formats",
     "isomorphic",
+    "metrics",
     "plots",
+    "presets",
 ]
 
 try:
@@ -33,13 +37,16 @@ except PackageNotFoundError:  # run from a source tree that is not installed
     __version__ = "0+unknown"
 
 _LAZY = {  # name → module that has it, or that it is: importing geogae stays light
+    "GeoGAE": "geogae.estimator",
     "HyperballCloud": "geogae.geometry.cloud",
     "canonical_form": "geogae.geometry.labelling",
     "datasets": "geogae.datasets",
     "fit_clouds": "geogae.geometry.fitting",
     "formats": "geogae.formats",
     "isomorphic": "geogae.geometry.labelling",
+    "metrics": "geogae.metrics",
     "plots": "geogae.plots",
+    "presets": "geogae.presets",
 }
 
 

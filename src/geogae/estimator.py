@@ -146,7 +146,9 @@ class GeoGAE:
         """Every parameter within its limits, or one line that says which is not."""
         for name, valid in _CHOICES.items():
             if getattr(self, name) not in valid:
-                raise GeoGAEError(f"{name}={getattr(self, name)!r} is not known; valid are {', '.join(map(str, valid))}")
+                raise GeoGAEError(
+                    f"{name}={getattr(self, name)!r} is not known; valid are {', '.join(map(str, valid))}"
+                )
         for name, (kind, least, optional) in _NUMBERS.items():
             value = getattr(self, name)
             if value is None and optional:
@@ -191,7 +193,9 @@ class GeoGAE:
         self.check_params()
         graphs = as_graphs(graphs)
         if validation is None:
-            graphs, held_out, _ = split(graphs, self.seed, fractions=(0.9, 0.1, 0.0)) if len(graphs) > 9 else (graphs,) * 3
+            graphs, held_out, _ = (
+                split(graphs, self.seed, fractions=(0.9, 0.1, 0.0)) if len(graphs) > 9 else (graphs,) * 3
+            )
         else:
             held_out = as_graphs(validation)
         folder = Path(run) if run is not None else None
@@ -276,7 +280,9 @@ class GeoGAE:
         single = vectors.ndim == 1
         decodings = self._decode(np.atleast_2d(vectors))
         if cut := sum(decoding.truncated for decoding in decodings):
-            log.warning("%d of %d graphs hit the limit of %d nodes and are cut there", cut, len(decodings), self.max_nodes_)
+            log.warning(
+                "%d of %d graphs hit the limit of %d nodes and are cut there", cut, len(decodings), self.max_nodes_
+            )
         result: list[Any] = decodings if details else [decoding.graph for decoding in decodings]
         return result[0] if single else result
 
@@ -381,7 +387,9 @@ class GeoGAE:
         try:
             model.model_.load_state_dict(weights)
         except RuntimeError:
-            raise GeoGAEError(f"{folder / WEIGHTS} does not fit {CONFIG} beside it; restore both, or train again") from None
+            raise GeoGAEError(
+                f"{folder / WEIGHTS} does not fit {CONFIG} beside it; restore both, or train again"
+            ) from None
         return model
 
 

@@ -18,7 +18,7 @@ TEMPERATURE = 0.4  # T, Section 4.1
 
 # The paper names the following but gives no values.
 ALPHA = 0.75  # weight of joined pairs in L_geo; of the others 1 - α
-ETA = 0.75  # weight of the last node in L_stop; of the others 1 - η
+ETA = 0.9  # weight of the last node in L_stop, one in n; of the others 1 - η
 GAMMA = 2.0  # focusing parameter of both
 DELTA = 1.0  # where the Huber loss turns linear; the paper's own choice for attributes
 RHO = 1.0  # static weight of L_geo

@@ -236,3 +236,60 @@ def _explain_colours(figure: Figure, clouds: Sequence[HyperballCloud], categorie
         columnspacing=1.0,
         labelcolor=INK,
     )
+
+
+def plot_reconstructions(
+    pairs: Sequence[tuple[Graph, Graph]], path: str | os.PathLike[str] | None = None, *, columns: int = 3
+) -> Figure:
+    """Each graph beside what came back from its vector, nodes in the same places; wrong and missing edges in red."""
+    if not pairs or columns < 1:
+        raise GeoGAEError(f"a picture needs at least one pair and one column, not {len(pairs)} and {columns}")
+    columns = min(columns, len(pairs))
+    rows = -(-len(pairs) // columns)
+    figure = Figure(figsize=(2 * PANEL * columns, (PANEL + 0.4) * rows), layout="constrained")
+    panels = figure.subplots(rows, 2 * columns, squeeze=False).reshape(-1, 2)
+    for (left, right), (true, decoded) in zip(panels, pairs, strict=False):
+        places = layout(true)
+        extra = places[-1:] + 0.1 * np.arange(1, max(0, decoded.n - true.n) + 1)[:, None]  # nodes that should not be
+        both = np.concatenate([places, extra])
+        draw_graph(left, true, places, _palette(true.n))
+        draw_graph(right, decoded, both[: decoded.n], _palette(decoded.n))
+        wanted, found = ({tuple(edge) for edge in graph.edges.tolist()} for graph in (true, decoded))
+        for edges, style in ((found - wanted, "-"), (wanted - found, ":")):
+            segments = [both[[i, j]] for i, j in sorted(edges)]
+            right.add_collection(LineCollection(segments, colors=ALARM, linestyles=style, linewidths=1.6, zorder=1))
+        wrong = len(found ^ wanted)
+        left.set_title(true.name or f"{true.n} nodes", fontsize=9)
+        verdict = (
+            "exact" if not wrong and true.n == decoded.n else f"{wrong} edges wrong, {decoded.n - true.n:+d} nodes"
+        )
+        right.set_title(f"from z: {verdict}", fontsize=9, color=ALARM if verdict != "exact" else INK)
+    for panel in panels[len(pairs) :].flat:
+        panel.set_axis_off()
+    if path is not None:
+        save_figure(figure, path)
+    return figure
+
+
+def plot_curves(history: Sequence[dict[str, Any]], path: str | os.PathLike[str] | None = None) -> Figure:
+    """Losses, and F1, exact rate and size error on validation graphs, against the time of training."""
+    if not history:
+        raise GeoGAEError("there are no curves yet: training was not validated once")
+    figure = Figure(figsize=(10, 3.4), layout="constrained")
+    losses, scores = figure.subplots(1, 2)
+    minutes = [row["seconds"] / 60 for row in history]
+    for colour, name in zip(PALETTE, [key for key in history[0] if key.startswith("loss_")], strict=False):
+        losses.semilogy(minutes, [row[name] for row in history], color=colour, label=name.removeprefix("loss_"))
+    for colour, name in zip(PALETTE, ("f1", "exact"), strict=False):
+        scores.plot(minutes, [100 * row[f"validation_{name}"] for row in history], color=colour, label=f"{name} [%]")
+    sizes = scores.twinx()
+    sizes.plot(minutes, [row["validation_size_error"] for row in history], color=PALETTE[6], ls="--", lw=1)
+    sizes.set_ylabel("size error [nodes], dashed")
+    losses.set(xlabel="minutes", title="Loss")
+    scores.set(xlabel="minutes", title="Validation, decoded from z", ylim=(0, 101))
+    for axes in (losses, scores):
+        axes.grid(alpha=0.3)
+        axes.legend(frameon=False, loc="best")
+    if path is not None:
+        save_figure(figure, path)
+    return figure

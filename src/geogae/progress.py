@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 
 @contextmanager
@@ -45,13 +46,21 @@ class Meter:
     """A line that tells how far a job is and what it measures on the way."""
 
     def __init__(self, title: str, show: bool) -> None:
-        self.title, self.visible, self.bar, self.task = title, show, None, None
+        self.title, self.visible = title, show
+        self.bar: Any = None
+        self.task: Any = None
 
     def __enter__(self) -> Meter:
         if self.visible:
             from rich.console import Console
-            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-            from rich.progress import TimeRemainingColumn
+            from rich.progress import (
+                BarColumn,
+                Progress,
+                TaskProgressColumn,
+                TextColumn,
+                TimeElapsedColumn,
+                TimeRemainingColumn,
+            )
 
             console = Console(stderr=True)
             self.bar = Progress(

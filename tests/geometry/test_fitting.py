@@ -19,7 +19,8 @@ from geogae import datasets
 from geogae.errors import GeoGAEError
 from geogae.geometry import fitting
 from geogae.geometry.cache import Fit
-from geogae.geometry.fitting import fit_clouds, merge_adjacent_twins
+from geogae.geometry.descent import merge_adjacent_twins
+from geogae.geometry.fitting import fit_clouds
 from geogae.graph import Graph
 from strategies import graphs
 

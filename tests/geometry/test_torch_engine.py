@@ -7,7 +7,7 @@ import pytest
 from families import plain, random_graph
 from networkx import complete_graph, cycle_graph, path_graph
 
-from geogae.geometry import fitting, torch_engine
+from geogae.geometry import descent, fitting, torch_engine
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.torch_engine import descend_batch
 from geogae.graph import Graph
@@ -69,11 +69,11 @@ def test_first_tries_on_a_device_are_finished_on_the_cpu() -> None:
 
 def test_a_later_try_that_is_worse_does_not_replace_the_first() -> None:
     topology, recipe = plain(cycle_graph(12)), fitting.Recipe(steps=1, tries=3)
-    nearly = fitting.fit_topology(topology, 3, fitting.Recipe()).balls.copy()
+    nearly = descent.fit_topology(topology, 3, fitting.Recipe()).balls.copy()
     nearly[0, :2] += 50  # two edges lost
-    first = fitting.Fit(fitting.pose_balls(nearly), 1, 1)
-    kept = fitting.fit_topology(topology, 3, recipe, first)
-    assert fitting._wrong_pairs(kept.balls, topology) <= 2 and kept.tries == 3
+    first = fitting.Fit(descent.pose_balls(nearly), 1, 1)
+    kept = descent.fit_topology(topology, 3, recipe, first)
+    assert descent.wrong_pairs(kept.balls, topology) <= 2 and kept.tries == 3
 
 
 def test_shared_balls_keep_their_radius() -> None:

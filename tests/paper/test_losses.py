@@ -98,7 +98,7 @@ def test_loss_geo(batch):
         sum(by_hand_geo(predicted[k, g, :n].tolist(), edges) for k in (0, 1)) / 2
         for g, n, edges in ((0, 3, {(0, 1), (1, 2)}), (1, 2, set()))
     ]
-    assert losses.loss_geo(predicted, adjacency, sizes).tolist() == pytest.approx(expected, rel=1e-5)
+    assert losses.loss_geo(predicted, adjacency, sizes, alpha=0.75).tolist() == pytest.approx(expected, rel=1e-5)
 
 
 def test_loss_geo_of_one_node_is_zero():
@@ -130,7 +130,7 @@ def test_loss_stop_counts_the_last_node_as_the_stop():
     second = focal(sigmoid(0), 0.25) + focal(sigmoid(1), 0.75)
     wrong = focal(sigmoid(-3), 0.25) + focal(sigmoid(-3), 0.75)
     expected = [(first / 3 + flat / 3) / 2, (second / 2 + wrong / 2) / 2]
-    assert losses.loss_stop(logits, torch.tensor([3, 2])).tolist() == pytest.approx(expected)
+    assert losses.loss_stop(logits, torch.tensor([3, 2]), eta=0.75).tolist() == pytest.approx(expected)
 
 
 def test_loss_stop_of_one_node():

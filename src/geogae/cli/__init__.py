@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from geogae.cli import cloud, datasets, demo
+from geogae.cli import cloud, datasets, demo, encode, evaluate, presets, train
 from geogae.errors import GeoGAEError
 
 app = typer.Typer(
@@ -25,8 +25,17 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo.demo, datasets.datasets, cloud.cloud):
+for verb in (
+    demo.demo,
+    datasets.datasets,
+    cloud.cloud,
+    train.train,
+    encode.encode,
+    encode.decode,
+    evaluate.evaluate,
+):
     app.command()(verb)
+app.add_typer(presets.presets, name="presets")
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, wherever this version of typer keeps it
 
@@ -50,6 +59,10 @@ def _geogae(
       geogae demo                                   the story so far, on the embedded MUTAG, with a picture
       geogae datasets                               the data sets of the paper, as found on this machine
       geogae cloud MUTAG --dim 3 --plot mutag.png   graphs to balls and back, exactly
+      geogae train mutag --minutes 5                train the paper's autoencoder into runs/mutag
+      geogae evaluate runs/mutag                    how well unseen graphs come back
+      geogae encode runs/mutag graphs.jsonl -o z.npy
+      geogae decode runs/mutag z.npy -o back.jsonl
     """
     if version:
         from geogae import __version__

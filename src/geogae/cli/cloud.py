@@ -14,6 +14,7 @@ import typer
 from typer import Argument, Option
 
 from geogae.cli.data import check_writable, print_facts, print_json, read_graphs
+from geogae.geometry.recipe import Recipe
 
 if TYPE_CHECKING:
     from geogae.geometry.cloud import HyperballCloud
@@ -31,14 +32,16 @@ def cloud(
     dim: Annotated[
         str, Option(metavar="N|auto", help="Geometry dimension d; auto: the smallest that is exact.")
     ] = "auto",
-    start: Annotated[str, Option(metavar="mds|random", help="Where the fit begins; random is the paper's.")] = "mds",
+    start: Annotated[
+        str, Option(metavar="mds|random", help="Where the fit begins; random is the paper's.")
+    ] = Recipe.start,
     order: Annotated[str, Option(metavar="greedy|axis", help="Node order; greedy is the paper's.")] = "greedy",
-    margin: Annotated[float, Option(help="By how much the rule should be right.")] = 0.2,
-    tries: Annotated[int, Option(help="Tries for a graph that stays inexact.")] = 24,
+    margin: Annotated[float, Option(help="By how much the rule should be right.")] = Recipe.margin,
+    tries: Annotated[int, Option(help="Tries for a graph that stays inexact.")] = Recipe.tries,
     budget: Annotated[
-        float, Option(show_default="2e10", help="Pairs of nodes times steps that one graph may cost.")
-    ] = 2e10,
-    seed: Annotated[int, Option(help="Seed of the fits and of --sample.")] = 0,
+        float, Option(show_default=f"{Recipe.budget:.0e}", help="Pairs of nodes times steps that one graph may cost.")
+    ] = Recipe.budget,
+    seed: Annotated[int, Option(help="Seed of the fits and of --sample.")] = Recipe.seed,
     first: Annotated[int | None, Option(metavar="N", help="Only the first N graphs.")] = None,
     sample: Annotated[int | None, Option(metavar="N", help="Only N graphs drawn at random.")] = None,
     threads: Annotated[int | None, Option(min=1, help="Threads; all cores if not given.")] = None,

@@ -42,7 +42,9 @@ def show(name: Annotated[str, Argument(metavar="PRESET")]) -> None:
 
 
 @presets.command()
-def copy(name: Annotated[str, Argument(metavar="PRESET")], path: Annotated[Path, Argument(metavar="FILE.toml")]) -> None:
+def copy(
+    name: Annotated[str, Argument(metavar="PRESET")], path: Annotated[Path, Argument(metavar="FILE.toml")]
+) -> None:
     """Copy a preset to a file to change and train from."""
     from geogae import presets as known
     from geogae.files import atomic_path

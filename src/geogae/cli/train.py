@@ -20,7 +20,9 @@ ABOUT = "run.json"  # in the run folder: which data, split how
 
 def train(
     preset: Annotated[str, Argument(metavar="PRESET", help="A preset's name (see geogae presets) or a .toml file.")],
-    data: Annotated[str | None, Option(help="A data set's name or a file of graphs; the preset's if not given.")] = None,
+    data: Annotated[
+        str | None, Option(help="A data set's name or a file of graphs; the preset's if not given.")
+    ] = None,
     out: Annotated[Path | None, Option(help="The run folder; runs/PRESET if not given.")] = None,
     change: Annotated[list[str] | None, Option("--set", metavar="NAME=VALUE", help="Change a parameter.")] = None,
     minutes: Annotated[float | None, Option(help="End after so many minutes.")] = None,
@@ -99,7 +101,7 @@ def in_words(scores: dict[str, float]) -> dict[str, str]:
     return {
         "F1": f"{100 * scores['f1']:.2f} % ({100 * scores['f1_unweighted']:.2f} % unweighted)",
         "exact": f"{100 * scores['exact']:.2f} %",
-        "size error": f"{scores['size_error']:.3f} nodes ({100 * scores['size_error_relative']:.2f} % of the mean size)",
+        "size error": f"{scores['size_error']:.3f} nodes ({100 * scores['size_error_relative']:.2f} % of the mean)",
     }
 
 
@@ -128,4 +130,6 @@ def read_about(folder: Path) -> dict[str, Any]:
         about = json.loads((folder / ABOUT).read_text())
         return {key: about[key] for key in ("preset", "data", "seed", "disjoint", "params")}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise GeoGAEError(f"{folder / ABOUT} is missing or damaged ({error}); is {folder} a run of geogae train?") from None
+        raise GeoGAEError(
+            f"{folder / ABOUT} is missing or damaged ({error}); is {folder} a run of geogae train?"
+        ) from None

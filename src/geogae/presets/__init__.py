@@ -11,8 +11,7 @@ from geogae.errors import GeoGAEError
 
 _FOLDER = files(__package__)
 ALIASES = {  # the plain names are the paper's recipe until there is a better one
-    name: f"paper/{name}"
-    for name in ("mutag", "aids", "imdb-binary", "qm9", "syntheticnew", "collab", "reddit-binary")
+    name: f"paper/{name}" for name in ("mutag", "aids", "imdb-binary", "qm9", "syntheticnew", "collab", "reddit-binary")
 }
 
 

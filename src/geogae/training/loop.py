@@ -88,7 +88,9 @@ class Trainer:
         self.peers = peers or Processes()
         self.device = next(model.parameters()).device
         self.wrapped = self.peers.wrap(model)
-        self.optimizer = torch.optim.AdamW(model.parameters(), lr=lr, betas=BETAS, weight_decay=weight_decay, fused=True)
+        self.optimizer = torch.optim.AdamW(
+            model.parameters(), lr=lr, betas=BETAS, weight_decay=weight_decay, fused=True
+        )
         self.generator = torch.Generator(self.device).manual_seed(seed + self.peers.rank)
         self.at = Progress()
         self.best_weights: dict[str, Tensor] = _copy(model.state_dict())
@@ -144,7 +146,13 @@ class Trainer:
         weight = self.peers.weight(chosen)
         self.wrapped.train()
         with torch.autocast(self.device.type, torch.bfloat16) if self.autocast else nullcontext():
-            parts = self.loss(self.wrapped, batch, at.epoch + at.cursor / len(self.batches), self.generator, lambda part: self.peers.mean(part * weight))
+            parts = self.loss(
+                self.wrapped,
+                batch,
+                at.epoch + at.cursor / len(self.batches),
+                self.generator,
+                lambda part: self.peers.mean(part * weight),
+            )
         self.optimizer.zero_grad(set_to_none=True)
         (parts["total"] * weight).backward()
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)  # of the mean gradient: alike everywhere
@@ -278,9 +286,7 @@ def bfloat16_pays(device: torch.device) -> bool:
     """Whether the device computes in bfloat16 rather than emulating it."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported()
-    return device.type == "cpu" and (
-        torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    )
+    return device.type == "cpu" and (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 
 def _copy(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

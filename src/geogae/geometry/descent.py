@@ -1,0 +1,104 @@
+"""One graph to its cloud: tries on L_sphere (eq. 1-3) until the intersection rule gives the graph back exactly.
+
+Adjacent twins (equal closed neighbourhoods) share one ball, which is always exact and leaves fewer balls to fit.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geogae.geometry.cache import Fit
+from geogae.geometry.cloud import intersection_rule
+from geogae.geometry.kernel import descend
+from geogae.geometry.pose import canonical_pose
+from geogae.geometry.recipe import Recipe, Try, tries
+from geogae.geometry.starts import START_RAW, mds_start, planar_start
+from geogae.graph import Graph
+
+WIDEN = 300  # further steps for the margin once a cloud is exact
+STUCK = 0.9  # the last lifted try leaves more than this share of its forerunner's wrong pairs, and more than FEW
+FEW = 20
+
+
+def fit_topology(
+    topology: Graph, dim: int, recipe: Recipe, first: Fit | None = None, halt: NDArray[np.bool_] | None = None
+) -> Fit:
+    """Tries until one is exact, or the budget is used up: then the one with the fewest wrong pairs. Posed.
+
+    ``first`` is a first try that was made elsewhere. ``halt[0]``, set by another thread, ends the fit as it stands.
+    """
+    halt = np.zeros(1, dtype=bool) if halt is None else halt
+    core, sign, twins = core_of(topology, recipe)
+    pairs = max(1, core.n * (core.n - 1) // 2)
+    best, fewest, before, taken, done = first, np.inf, np.inf, 0, 0
+    if first is not None:
+        fewest, taken, done = wrong_pairs(first.balls, topology), first.steps, 1
+    for attempt, how in islice(enumerate(tries(recipe, dim)), done, None):
+        steps = int(min(how.steps, recipe.budget // pairs - taken))
+        if done and (fewest == 0 or halt[0] or steps < how.steps // 4):
+            break
+        points, raw = start_of(how, core, dim, [recipe.seed, attempt])
+        step, _, _ = descend(
+            points, raw, sign, how.lifted, np.float32(recipe.alpha), np.float32(how.gamma),
+            np.float32(how.hot), np.float32(how.cold), np.float32(recipe.margin), how.rate, max(1, steps), WIDEN, halt,
+        )  # fmt: skip
+        taken += step
+        done += 1
+        balls = pose_balls(np.vstack([points[: dim - 1], raw]).T[twins])
+        wrong = wrong_pairs(balls, topology)
+        if best is None or wrong < fewest:
+            best, fewest = Fit(balls, taken, done), wrong
+        if how.lifted and wrong > max(FEW, STUCK * before):
+            break
+        before = wrong if how.lifted else before
+    assert best is not None
+    return best._replace(steps=taken, tries=done)
+
+
+def core_of(topology: Graph, recipe: Recipe) -> tuple[Graph, NDArray[np.int8], NDArray[np.int64]]:
+    """What is fitted: the graph of the balls, the sign of each pair, (k, k), and the ball of each node, (n,).
+
+    A sign is +1 for an edge and -1 for none; +1 on the diagonal is a ball that twins share: it must intersect itself.
+    """
+    core, twins = merge_adjacent_twins(topology) if recipe.start == "mds" else (topology, np.arange(topology.n))
+    sign = np.where(core.adjacency(), np.int8(1), np.int8(-1))
+    sign[np.diag_indices(core.n)] = np.where(np.bincount(twins) > 1, 1, -1)
+    return core, sign, twins
+
+
+def merge_adjacent_twins(graph: Graph) -> tuple[Graph, NDArray[np.int64]]:
+    """The graph with one node for each class of equal closed neighbourhoods, and each node's class, (n,)."""
+    closed = graph.adjacency()
+    np.fill_diagonal(closed, True)
+    _, members, twins = np.unique(np.packbits(closed, axis=1), axis=0, return_index=True, return_inverse=True)
+    by_number = np.argsort(members)  # classes by their smallest node, whatever the bytes were
+    rank = np.empty_like(by_number)
+    rank[by_number] = np.arange(len(members))
+    kept = members[by_number]
+    return Graph(len(kept), np.argwhere(np.triu(closed[np.ix_(kept, kept)], 1))), rank[twins.ravel()]
+
+
+def pose_balls(balls: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Balls (n, d) in canonical pose."""
+    return np.column_stack([canonical_pose(balls[:, :-1]), balls[:, -1]]).astype(np.float32)
+
+
+def start_of(how: Try, core: Graph, dim: int, seed: list[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Centres (d - 1 + lifted, n) and raw radii (n,)."""
+    noise = np.random.default_rng(seed).standard_normal((dim - 1 + how.lifted, core.n))
+    drawing = planar_start(core) if how.start == "drawing" else None
+    if drawing is not None:
+        points, raw = drawing  # without noise: shaken, it may tangle
+    else:
+        points = noise if how.start == "random" else mds_start(core, len(noise)) + how.noise * noise
+        raw = np.full(core.n, START_RAW)
+    return np.ascontiguousarray(points, dtype=np.float32), raw.astype(np.float32)
+
+
+def wrong_pairs(balls: NDArray[np.float32], topology: Graph) -> int:
+    n = topology.n
+    ruled = intersection_rule(balls[:, :-1], balls[:, -1])
+    return len(np.setxor1d(ruled[:, 0] * n + ruled[:, 1], topology.edges[:, 0] * n + topology.edges[:, 1]))

@@ -1,0 +1,294 @@
+"""The command line as a user meets it: what is printed where, exit codes, files that appear or do not."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import geogae
+from geogae import Graph, formats
+from geogae.cli import main
+from geogae.cli.cloud import cloud as cloud_verb
+from geogae.datasets import qm9
+from geogae.geometry.fitting import fit_clouds
+from geogae.geometry.storage import load_clouds
+
+PNG = b"\x89PNG\r\n\x1a\n"
+CYCLE = Graph(6, [(i, (i + 1) % 6) for i in range(6)], name="cycle")  # no interval graph: inexact at d = 2
+PATH = Graph(4, [(0, 1), (1, 2), (2, 3)], name="path")
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command line in this process, in an empty folder, without network."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("GEOGAE_DATA", raising=False)
+    monkeypatch.setenv("GEOGAE_TU_URL", "http://127.0.0.1:9/none")
+    monkeypatch.setattr(qm9, "find", list)
+
+    def run(*arguments: object) -> Result:
+        with pytest.raises(SystemExit) as exit:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Result(exit.value.code, captured.out, captured.err)  # type: ignore[arg-type]
+
+    return run
+
+
+def in_new_process(*arguments: str, **options: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "geogae", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)  # type: ignore[call-overload]
+
+
+def files() -> list[str]:
+    return sorted(str(path) for path in Path().rglob("*"))
+
+
+# -- the whole ---
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
+def test_help_names_the_verbs(run: Run, arguments: tuple[str, ...]) -> None:
+    code, out, err = run(*arguments)
+    assert (code, err) == (0, "")
+    for verb in ("demo", "datasets", "cloud"):
+        assert f"\n  {verb} " in out
+
+
+@pytest.mark.parametrize("verb", ["demo", "datasets", "cloud"])
+def test_help_of_a_verb_has_examples(run: Run, verb: str) -> None:
+    code, out, err = run(verb, "--help")
+    assert (code, err) == (0, "")
+    assert f"Examples:\n    geogae {verb}" in out
+
+
+def test_defaults_are_those_of_the_library() -> None:
+    options, arguments = inspect.signature(cloud_verb).parameters, inspect.signature(fit_clouds).parameters
+    assert all(options[name].default == arguments[name].default for name in ("dim", "order", "device", "threads"))
+
+
+def test_version(run: Run) -> None:
+    assert run("--version") == (0, f"geogae {geogae.__version__}\n", "")
+
+
+def test_help_is_light() -> None:
+    heavy = "{'torch', 'numba', 'matplotlib', 'scipy', 'networkx'}"
+    code = f"import sys, geogae.cli\ntry: geogae.cli.main(['-h'])\nexcept SystemExit: print({heavy} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("set()\n")
+
+
+def test_a_reader_that_leaves_early() -> None:
+    process = in_new_process("datasets", "--help")
+    assert process.stdout and process.stderr
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait() == 1
+    process.stderr.close()
+
+
+def test_an_interrupt(tmp_path: Path) -> None:
+    formats.write([PATH], tmp_path / "g.jsonl")
+    program = (
+        "import os, signal, threading, geogae.cli as cli\n"
+        "from geogae.geometry import fitting\n"
+        "def slow(*args, **options): os.kill(os.getpid(), signal.SIGINT); threading.Event().wait(30)\n"
+        "fitting.fit_clouds = slow\n"
+        f"cli.main(['cloud', {str(tmp_path / 'g.jsonl')!r}, '--dim', '3', '-o', {str(tmp_path / 'c.npz')!r}])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # a shell may have turned it off
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+    assert not (tmp_path / "c.npz").exists()
+
+
+# -- datasets ---
+
+
+def test_datasets_as_json(run: Run) -> None:
+    code, out, err = run("datasets", "--json")
+    rows = {row["name"]: row for row in json.loads(out)}
+    assert code == 0
+    assert list(rows) == geogae.datasets.names()
+    assert rows["MUTAG"]["graphs"] == rows["MUTAG"]["paper"]["graphs"] == 188
+    assert rows["MUTAG"]["nodes"] == pytest.approx(17.93, abs=0.005)
+    assert rows["MUTAG"]["edges"] == pytest.approx(19.79, abs=0.005)
+    assert rows["AIDS"]["graphs"] is None
+    assert rows["AIDS"]["paper"] == {"graphs": 2000, "nodes": 15.69, "edges": 16.2, "note": ""}
+    assert "AIDS, IMDB-BINARY" in err
+
+
+def test_datasets_as_a_table(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    formats.write([PATH, CYCLE], tmp_path / "data" / "AIDS.zip")
+    monkeypatch.setenv("GEOGAE_DATA", str(tmp_path / "data"))
+    code, out, err = run("datasets")
+    lines = {line.split()[0]: line.split() for line in out.splitlines()}
+    assert code == 0
+    assert lines["MUTAG"] == ["MUTAG", "188", "17.93", "19.79", "│", "188", "17.90", "19.80", "[1]"]
+    assert lines["AIDS"] == ["AIDS", "2", "5.00", "4.50", "│", "2,000", "15.69", "16.20"]
+    assert lines["COLLAB"][1:4] == ["not", "here", "│"]
+    assert "[4] the paper counts the 2,837 self-loops" in out
+    assert f"IMDB-BINARY, SYNTHETICnew, COLLAB, REDDIT-BINARY: neither NAME.zip nor folder NAME is in {tmp_path}" in err
+    assert f"nor in {os.environ['GEOGAE_CACHE']}" in err
+    assert "pip install 'geogae[chem]'" in err
+
+
+# -- cloud ---
+
+
+def test_cloud_of_mutag(run: Run) -> None:
+    code, out, err = run(
+        "cloud", "mutag", "--dim", 3, "--json", "-o", "sub/clouds.npz", "--plot", "clouds.png", "--strict"
+    )
+    facts = json.loads(out)
+    assert code == 0
+    assert (facts["graphs"], facts["exact"], facts["inexact"], facts["dim"]) == (188, 188, [], 3)
+    assert facts["topologies"] == len({geogae.canonical_form(g.topology()) for g in geogae.datasets.load("MUTAG")})
+    assert 0 < facts["smallest_margin"] <= facts["median_margin"]
+    assert facts["steps"] >= facts["topologies"] > facts["tries"] >= 1
+    assert err.splitlines() == ["note: wrote sub/clouds.npz", "note: wrote clouds.png (12 of 188 clouds)"]
+    assert files() == ["clouds.png", "sub", "sub/clouds.npz"]
+    assert Path("clouds.png").read_bytes().startswith(PNG)
+    graphs = geogae.datasets.load("MUTAG")
+    assert [cloud.to_graph() for cloud in load_clouds("sub/clouds.npz")] == graphs
+    assert formats.read("sub/clouds.npz") == graphs
+
+
+def test_cloud_in_words(run: Run) -> None:
+    formats.write([PATH, CYCLE, Graph(1), PATH.relabel([2, 0, 3, 1])], "mine.jsonl")
+    code, out, err = run("cloud", "mine.jsonl", "-o", "clouds.jsonl")
+    assert code == 0
+    lines = [line.split(maxsplit=1) for line in out.splitlines()]
+    assert lines[:3] == [["data", "mine.jsonl: 4 graphs, 3 distinct"], ["dim", "3"], ["exact", "4 of 4"]]
+    assert err == "note: wrote clouds.jsonl\n"
+    assert [cloud.dim for cloud in load_clouds("clouds.jsonl")] == [3] * 4
+
+
+def test_some_of_the_graphs(run: Run) -> None:
+    run("cloud", "MUTAG", "--dim", 3, "--first", 3, "-o", "first.npz")
+    assert [c.graph.name for c in load_clouds("first.npz") if c.graph] == ["MUTAG/0", "MUTAG/1", "MUTAG/2"]
+    for name in ("a.npz", "b.npz"):
+        run("cloud", "MUTAG", "--dim", 3, "--sample", 5, "--seed", 7, "-o", name)
+    names = [c.graph.name for c in load_clouds("a.npz") if c.graph]
+    assert len(set(names)) == 5
+    assert names == [c.graph.name for c in load_clouds("b.npz") if c.graph]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_inexact_clouds(run: Run, strict: bool) -> None:
+    formats.write([PATH, CYCLE], "mine.jsonl")
+    few = ("--dim", 2, "--tries", 1, "-o", "clouds.npz", "--json")
+    code, out, err = run("cloud", "mine.jsonl", *few, *(["--strict"] * strict))
+    assert code == int(strict)
+    assert json.loads(out)["inexact"] == ["cycle"]
+    assert err.startswith("warning: dim=2 leaves 1 of 2 graphs inexact (cycle); try dim=3")
+    assert files() == ["mine.jsonl"] if strict else ["clouds.npz", "mine.jsonl"]
+
+
+def test_graphs_without_a_margin(run: Run) -> None:
+    formats.write([Graph(1)], "one.jsonl")
+    code, out, _ = run("cloud", "one.jsonl", "--json")
+    assert code == 0
+    assert json.loads(out)["smallest_margin"] is json.loads(out)["median_margin"] is None
+    assert "margin  none" in run("cloud", "one.jsonl").out
+
+
+def test_a_broken_cache_costs_time_only(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEOGAE_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "clouds.sqlite").write_bytes(b"no database" * 100)
+    code, _, err = run("cloud", "MUTAG", "--dim", 3, "--first", 2)
+    assert code == 0
+    assert err.startswith("warning: ") and "is not a cloud cache" in err and err.count("\n") == 1
+    assert run("cloud", "MUTAG", "--dim", 3, "--first", 2).err == ""
+
+
+BAD = {
+    "unknown data set": (["NOPE"], "data set 'NOPE' is not in $GEOGAE_DATA (not set), not in the cache"),
+    "missing file": (["nope.jsonl"], "nope.jsonl does not exist"),
+    "unknown suffix": (["nope.csv"], "nope.csv does not exist"),
+    "malformed file": (["bad.jsonl"], "bad.jsonl line 2: this is not JSON"),
+    "self-loop": (["loop.jsonl"], "loop.jsonl line 1: self-loop at node 0"),
+    "empty file": (["empty.jsonl"], "empty.jsonl holds no graphs"),
+    "dim too small": (["MUTAG", "--dim", "1"], "dim=1 must be a whole number from 2 to 64, or 'auto'"),
+    "dim no number": (["MUTAG", "--dim", "x"], "dim='x' must be a whole number"),
+    "dim a fraction": (["MUTAG", "--dim", "2.5"], "dim='2.5' must be a whole number"),
+    "start": (["MUTAG", "--start", "x"], "start='x' is not known; valid are 'mds' and 'random'"),
+    "order": (["MUTAG", "--order", "x"], "order='x' is not known; valid are greedy, axis"),
+    "margin": (["MUTAG", "--margin", "-1"], "margin=-1.0 must be"),
+    "tries": (["MUTAG", "--tries", "0"], "tries=0 must be"),
+    "threads": (["MUTAG", "--threads", "0"], "Invalid value for '--threads'"),
+    "device": (["MUTAG", "--dim", "3", "--device", "warp", "--no-cache"], "device='warp' cannot be used"),
+    "first and sample": (["MUTAG", "--first", "1", "--sample", "1"], "--first and --sample exclude each other"),
+    "too many": (["MUTAG", "--sample", "189"], "--sample 189 must be from 1 to 188"),
+    "suffix of -o": (["MUTAG", "-o", "x.txt"], "cannot write x.txt: its suffix must be .npz or .jsonl"),
+    "suffix of --plot": (["MUTAG", "--plot", "x"], "cannot write x: its suffix must be .png"),
+    "unwritable -o": (["MUTAG", "-o", "bad.jsonl/x.npz"], "cannot write bad.jsonl/x.npz: Not a directory"),
+    "folder as -o": (["MUTAG", "-o", "folder.npz"], "cannot write folder.npz: it is a folder"),
+    "no such option": (["MUTAG", "--xyz"], "No such option: --xyz; see geogae cloud --help"),
+    "no data": ([], "Missing argument 'DATA'; see geogae cloud --help"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), BAD.values(), ids=BAD)
+def test_bad_input_is_one_line(run: Run, arguments: list[str], said: str) -> None:
+    Path("bad.jsonl").write_text('{"n": 1, "edges": []}\n{"n": 2\n')
+    Path("loop.jsonl").write_text('{"n": 2, "edges": [[0, 0]]}\n')
+    Path("empty.jsonl").touch()
+    Path("folder.npz").mkdir()
+    before = files()
+    elsewhere = [] if {"-o", "--plot"} & set(arguments) else ["-o", "sub/out.npz", "--plot", "sub/out.png"]
+    code, out, err = run("cloud", *arguments, *elsewhere)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: {said}")
+    assert err.count("\n") == 1
+    assert files() == before
+
+
+def test_no_such_verb(run: Run) -> None:
+    assert run("nope") == (2, "", "error: No such command 'nope'; see geogae --help\n")
+
+
+# -- demo ---
+
+
+def test_demo(run: Run) -> None:
+    code, out, err = run("demo", "--out", "shown")
+    assert (code, err) == (0, "")
+    assert "188 of 188 graphs read back" in out
+    assert "39 of 39 graphs with shuffled nodes get the same discs" in out
+    assert files() == ["shown", "shown/clouds.npz", "shown/clouds.png"]
+    assert Path("shown/clouds.png").read_bytes().startswith(PNG)
+    assert np.mean([cloud.exact for cloud in load_clouds("shown/clouds.npz")]) == 1
+
+
+def test_demo_without_a_place(run: Run) -> None:
+    Path("taken").touch()
+    code, out, err = run("demo", "--out", "taken")
+    assert (code, out) == (2, "")
+    assert err == "error: cannot write taken/clouds.png: Not a directory; choose another place\n"
