@@ -24,10 +24,11 @@ import torch
 import geogae
 from geogae import Graph, datasets
 from geogae.geometry.descent import fit_topology, merge_adjacent_twins
+from geogae.geometry.differentiable import focal, margins
 from geogae.geometry.fitting import canonicalise, fit_clouds
 from geogae.geometry.kernel import sphere_gradient
 from geogae.geometry.recipe import Recipe
-from geogae.geometry.torch_engine import descend_batch, margins, sphere_loss
+from geogae.geometry.torch_engine import descend_batch
 from record import RESULTS, record
 
 SAMPLE = 10_000  # molecules of QM9
@@ -186,7 +187,7 @@ def kernels() -> None:
     begin = time.perf_counter()
 
     def torch_step(balls: torch.Tensor, sign: torch.Tensor) -> torch.Tensor:
-        return (sphere_loss(margins(balls) * sign, sign > 0, 0.5, 2.0, 0.4) * (sign != 0)).sum()
+        return (focal(margins(balls) / 0.4, sign > 0, 0.5, 2.0) * (sign != 0)).sum()
 
     compiled = torch.compile(torch_step)
     rows = []
@@ -199,9 +200,11 @@ def kernels() -> None:
         gradient, scratch = np.zeros((dim - 1, n), np.float32), [np.zeros(n, np.float32) for _ in range(4)]
         constants = [np.float32(x) for x in (0.5, 2.0, 0.4, 0.2)]
 
-        def fused(centers: Any = centers, raws: Any = raws, sign: Any = sign, gradient: Any = gradient, constants: Any = constants, scratch: Any = scratch) -> None:  # fmt: skip
-            for c, r, s in zip(centers, raws, sign, strict=True):
-                sphere_gradient(c, r, s, *constants, gradient, *scratch)
+        arguments = list(zip(centers, raws, sign, strict=True))
+
+        def fused(arguments: Any = arguments, rest: Any = (*constants, gradient, *scratch)) -> None:
+            for balls_and_sign in arguments:
+                sphere_gradient(*balls_and_sign, *rest)
 
         tensor = torch.from_numpy(balls).requires_grad_(True)
         upper = torch.from_numpy(np.triu(sign, 1)).float()
@@ -243,7 +246,8 @@ def _fit_one(kind: str, n: int, pipe: Any) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # GiB
     pipe.send(
         {"kind": kind, "n": n, "dim": dim, "balls": core.n, "labelling_seconds": round(labelled - start, 3),
-         "fit_seconds": round(end - labelled, 2), "steps": cloud.steps, "exact": cloud.exact, "peak_gib": round(peak, 2)}
+         "fit_seconds": round(end - labelled, 2), "steps": cloud.steps, "exact": cloud.exact,
+         "peak_gib": round(peak, 2)}
     )  # fmt: skip
 
 

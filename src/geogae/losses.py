@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from geogae.geometry.cloud import RADIUS_SCALE
+from geogae.geometry.differentiable import focal, margins
 
 TEMPERATURE = 0.4  # T, Section 4.1
 
@@ -24,22 +24,6 @@ DELTA = 1.0  # where the Huber loss turns linear; the paper's own choice for att
 RHO = 1.0  # static weight of L_geo
 CAP = 10.0  # largest factor of the per-batch rescaling
 BETA_TARGET, BETA_EPOCHS = 1e-3, 10.0  # β(t) climbs to the target over the first epochs
-
-
-def margins(balls: Tensor) -> Tensor:
-    """How deep each pair of balls (…, n, d) overlaps, (…, n, n); positive where they intersect (def. m^(k))."""
-    centers, radii = balls[..., :-1], F.softplus(balls[..., -1])  # (…, n, d-1), (…, n)
-    # cdist's direct kernel: no (n, n, d) in between, and a zero gradient, not NaN, where centres coincide
-    dist = torch.cdist(centers, centers, compute_mode="donot_use_mm_for_euclid_dist")  # (…, n, n)
-    return RADIUS_SCALE * (radii[..., :, None] + radii[..., None, :]) - dist
-
-
-def focal(logits: Tensor, target: Tensor, weight: float, gamma: float) -> Tensor:
-    """-α_t (1 - p̂)^γ log p̂ with p̂ = σ(±logit), elementwise; α_t is ``weight`` where ``target`` holds, else 1 - it."""
-    x = torch.where(target, logits, -logits)
-    log_p = F.logsigmoid(x)
-    log_1_minus_p = log_p - x  # log σ(-x)
-    return -torch.where(target, weight, 1 - weight) * (gamma * log_1_minus_p).exp() * log_p
 
 
 def loss_geo(

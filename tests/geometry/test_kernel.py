@@ -11,9 +11,9 @@ from families import plain, random_graph
 from networkx import cycle_graph, path_graph
 
 from geogae.geometry.cloud import intersection_rule, margins
+from geogae.geometry.differentiable import focal
+from geogae.geometry.differentiable import margins as torch_margins
 from geogae.geometry.kernel import _exp_neg, _log1p, descend, sphere_gradient
-from geogae.geometry.torch_engine import margins as torch_margins
-from geogae.geometry.torch_engine import sphere_loss
 from geogae.graph import Graph
 
 f32 = np.float32
@@ -43,8 +43,9 @@ def test_gradient_is_autograd_s(gamma: float, alpha: float, temperature: float, 
 
     balls = torch.tensor(np.vstack([centers, raw]).T, dtype=torch.float64, requires_grad=True)
     pair = torch.from_numpy(np.triu(np.ones_like(sign), 1) + np.diag(np.diag(sign) > 0)) > 0
-    signed = torch_margins(balls) * torch.from_numpy(sign)
-    loss = sphere_loss(signed, torch.from_numpy(sign > 0), alpha, gamma, temperature)[pair].sum()
+    margin = torch_margins(balls)
+    signed = margin * torch.from_numpy(sign)
+    loss = focal(margin / temperature, torch.from_numpy(sign > 0), alpha, gamma)[pair].sum()
     (expected,) = torch.autograd.grad(loss, balls)
     scale = float(expected.abs().max())
     np.testing.assert_allclose(np.vstack([grad_centers, grad_raw]).T, expected, atol=1e-4 * scale)

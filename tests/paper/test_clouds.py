@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geogae.geometry.cloud import HyperballCloud, intersection_rule, margins, softplus
+from geogae.geometry.differentiable import focal
+from geogae.geometry.differentiable import margins as torch_margins
 from geogae.geometry.ordering import axis_order, greedy_order
 from geogae.geometry.pose import canonical_pose
 from geogae.geometry.proposition import proposition_cloud
-from geogae.geometry.torch_engine import margins as torch_margins
-from geogae.geometry.torch_engine import sphere_loss
 from geogae.graph import Graph
 from strategies import graphs
 
@@ -54,15 +54,14 @@ def test_sphere_loss_of_eq_3(alpha: float, gamma: float, temperature: float) -> 
 
     p_ab, p_ac, p_bc = (1 / (1 + math.exp(-m / temperature)) for m in (AB, AC, BC))
     by_hand = [term(alpha, p_ab), term(1 - alpha, 1 - p_ac), term(1 - alpha, 1 - p_bc)]
-    loss = sphere_loss(
-        torch.tensor([AB, -AC, -BC], dtype=torch.float64), torch.tensor([True, False, False]), alpha, gamma, temperature
-    )
+    logits = torch.tensor([AB, AC, BC], dtype=torch.float64) / temperature
+    loss = focal(logits, torch.tensor([True, False, False]), alpha, gamma)
     np.testing.assert_allclose(loss.numpy(), by_hand, rtol=1e-12)
 
 
 def test_sphere_loss_in_numbers() -> None:
     """α = 0.5, γ = 2, T = 0.4 and a margin of 0.5: p = σ(1.25) = 0.7773, 0.5 · 0.2227² · 0.2519 = 0.006247."""
-    loss = sphere_loss(torch.tensor([0.5, -0.5]), torch.tensor([True, True]), 0.5, 2.0, 0.4)
+    loss = focal(torch.tensor([0.5, -0.5]) / 0.4, torch.tensor([True, True]), 0.5, 2.0)
     np.testing.assert_allclose(loss, [0.006247, 0.5 * 0.7773**2 * 1.5019], rtol=1e-3)
 
 

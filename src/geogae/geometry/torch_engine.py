@@ -6,27 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor
 
-from geogae.geometry.cloud import RADIUS_SCALE
+from geogae.geometry.differentiable import focal, margins
 from geogae.geometry.kernel import BETA1, BETA2
-
-
-def margins(balls: Tensor) -> Tensor:
-    """Balls (..., n, d) with the raw radius last → margins (..., n, n), eq. 2's numerator; its gradient is finite."""
-    centers, radii = balls[..., :-1], F.softplus(balls[..., -1])
-    square = (centers.unsqueeze(-2) - centers.unsqueeze(-3)).square().sum(-1)  # (..., n, n)
-    return RADIUS_SCALE * (radii.unsqueeze(-1) + radii.unsqueeze(-2)) - (square + 1e-12).sqrt()
-
-
-def sphere_loss(signed: Tensor, edge: Tensor, alpha: float, gamma: float, temperature: float) -> Tensor:
-    """Eq. 3 by pair, from signed margins (positive where the rule is right); the same shape."""
-    logit = signed / temperature
-    log_p = F.logsigmoid(logit)  # log p̂
-    weight = torch.where(edge, alpha, 1 - alpha)  # α̂
-    return -weight * torch.sigmoid(-logit).pow(gamma) * log_p
 
 
 def descend_batch(
@@ -65,12 +48,11 @@ def descend_batch(
     for step in range(steps + 1):
         balls.requires_grad_(True)
         pair = sign != 0
-        signed = margins(balls) * sign
-        (gradient,) = torch.autograd.grad(
-            (sphere_loss(signed, sign > 0, alpha, gamma, temperature) * pair).sum(), balls
-        )
+        margin_now = margins(balls)
+        loss = focal(margin_now / temperature, sign > 0, alpha, gamma) * pair  # eq. 3
+        (gradient,) = torch.autograd.grad(loss.sum(), balls)
         with torch.no_grad():
-            balls = balls.detach()
+            balls, signed = balls.detach(), margin_now * sign  # positive where the rule is right
             wrong = ((signed <= 0) & pair).sum((1, 2))
             narrow = ((signed <= margin) & pair).sum((1, 2))
             better = (wrong < best_wrong[active]) | ((wrong == best_wrong[active]) & (narrow < best_narrow[active]))
