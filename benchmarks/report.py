@@ -100,6 +100,19 @@ def sequential() -> str:
     return table(["data set", "F1", "paper", "difference", "exact", "size error", "paper", "budget, 2 cores"], rows)
 
 
+def analysis() -> str:
+    rows = []
+    for name in PAPER_F1:
+        if (RESULTS / f"sequential-{name}.json").exists():
+            found = result(f"sequential-{name}")["result"]
+            seen, forced = found["analysis"], found["analysis"]["teacher_forced_f1_by_pass"]
+            small, large = seen["f1_of_small_and_large_half"]
+            cells = [found["test"]["f1"], seen["train_f1"], forced[0], forced[-1], small, large]
+            rows.append([name, *(f"{100 * cell:.1f}" for cell in cells), f"{100 * seen['share_of_wrong_sizes']:.0f} %"])
+    header = ["data set", "F1", "train", "teacher-forced", "last pass", "smaller half", "larger half", "wrong sizes"]
+    return table(header, rows)
+
+
 def ablations() -> str:
     found = result("sequential-ablations")
     rows = [
@@ -119,12 +132,18 @@ def model_speed() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "exact": exact, "relabel": relabel, "speed": speed, "kernels": kernels, "scaling": scaling,
-    "sequential": sequential, "ablations": ablations, "model-speed": model_speed,
+    "sequential": sequential, "analysis": analysis, "ablations": ablations, "model-speed": model_speed,
 }  # fmt: skip
 
 
 def filled(text: str) -> str:
-    return BLOCK.sub(lambda match: match[1] + TABLES[match[2]]() + match[3], text)
+    def fill(match: re.Match[str]) -> str:
+        try:
+            return match[1] + TABLES[match[2]]() + match[3]
+        except FileNotFoundError as error:
+            return f"{match[1]}*Not measured yet: {Path(str(error.filename)).name}*\n{match[3]}"
+
+    return BLOCK.sub(fill, text)
 
 
 def main() -> int:

@@ -252,8 +252,10 @@ def plot_reconstructions(
         places = layout(true)
         extra = places[-1:] + 0.1 * np.arange(1, max(0, decoded.n - true.n) + 1)[:, None]  # nodes that should not be
         both = np.concatenate([places, extra])
-        draw_graph(left, true, places, _palette(true.n))
-        draw_graph(right, decoded, both[: decoded.n], _palette(decoded.n))
+        colours = _palette(len(both))  # by place in the node order, alike on both sides
+        draw_graph(left, true, places, colours[: true.n])
+        draw_graph(right, decoded, both[: decoded.n], colours[: decoded.n])
+        right.set(xlim=left.get_xlim(), ylim=left.get_ylim())
         wanted, found = ({tuple(edge) for edge in graph.edges.tolist()} for graph in (true, decoded))
         for edges, style in ((found - wanted, "-"), (wanted - found, ":")):
             segments = [both[[i, j]] for i, j in sorted(edges)]
