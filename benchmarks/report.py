@@ -6,6 +6,7 @@ python benchmarks/report.py --check   # exit 1 if any of it is out of date
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import sys
@@ -13,7 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from geogae.estimator import GeoGAE
 from geogae.files import atomic_path
+from geogae.geometry.recipe import Recipe
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -130,9 +133,30 @@ def model_speed() -> str:
     return table(["what", "geogae", "straightforward", "ratio"], rows)
 
 
+def parameters() -> str:
+    """GeoGAE's parameters, from its own docstring and signature."""
+    lines = (inspect.getdoc(GeoGAE) or "").split("Parameters:")[1].strip().splitlines()
+    defaults = {name: p.default for name, p in inspect.signature(GeoGAE.__init__).parameters.items()}
+    told = dict(line.strip().split(": ", 1) for line in lines)
+    assert list(told) == GeoGAE.parameter_names(), "the docstring of GeoGAE and its parameters differ"
+    return table(
+        ["parameter", "default", "what it is"],
+        [[f"`{n}`", f"`{defaults[n]!r}`", t.replace("``", "`")] for n, t in told.items()],
+    )
+
+
+def recipe() -> str:
+    """The fields of Recipe, from its source."""
+    fields = re.findall(r"^    (\w+): .*? = (\S+)(?:  # (.*))?$", inspect.getsource(Recipe), re.MULTILINE)
+    return table(
+        ["parameter", "default", "what it is"], [[f"`{name}`", f"`{value}`", what] for name, value, what in fields]
+    )
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "exact": exact, "relabel": relabel, "speed": speed, "kernels": kernels, "scaling": scaling,
     "sequential": sequential, "analysis": analysis, "ablations": ablations, "model-speed": model_speed,
+    "parameters": parameters, "recipe": recipe,
 }  # fmt: skip
 
 

@@ -53,8 +53,36 @@ class Decoding(NamedTuple):
 class GeoGAE:
     """A graph autoencoder: whole graphs to vectors of ``latent_dim`` numbers and back.
 
-    Parameters have the paper's names and values (Section 4.1); presets hold those of its seven data sets. Training
-    ends after ``epochs`` or ``minutes``, whichever comes first, or when ``patience`` validations bring no better F1.
+    Presets hold the paper's values (Section 4.1) for its seven data sets.
+
+    Parameters:
+        architecture: ``"sequential"`` is the paper's.
+        dim: geometry dimension d, d-1 coordinates and a radius; ``"auto"`` for the smallest that is exact.
+        order: how the nodes are ordered: ``"greedy"`` is Algorithm 1, ``"axis"`` the first principal axis.
+        token_dim: width of a token (the paper's tok-d).
+        latent_dim: size m of z (emb); a multiple of token_dim, each of the CLS tokens being one part.
+        bundle: nodes b in a token.
+        encoder_hidden: width of the encoder's feed-forward layers.
+        encoder_layers: their number.
+        encoder_heads: attention heads; token_dim / heads must be even, for the rotary positions.
+        decoder_hidden: width of the decoder's feed-forward layers.
+        decoder_layers: their number.
+        decoder_heads: attention heads.
+        passes: stacked decoder passes K of multi-layer teacher forcing.
+        variational: VAE: z is drawn in training, and its mean at use.
+        kl_weight: target of β(t), the weight of L_KL.
+        kl_epochs: epochs in which β(t) climbs to it.
+        rho: weight ρ of L_geo.
+        lr: AdamW's step at its largest; warm-up before, half a cosine after.
+        weight_decay: AdamW's.
+        batch_size: graphs in a batch, over all processes.
+        epochs: training ends after so many, or …
+        minutes: … after so many, whichever comes first.
+        patience: … or when so many validations in a row bring no better F1.
+        validations: how often validation graphs are decoded during training.
+        precision: ``"bfloat16"`` autocast, ``"float32"``, or ``"auto"``: bfloat16 where it is the faster one.
+        device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
+        seed: of weights, batches and, without given validation graphs, of the ones held out.
     """
 
     def __init__(
@@ -204,9 +232,10 @@ class GeoGAE:
         held_out_clouds = fit_clouds(held_out, self.dim_, order=self.order, progress=progress)
         self.max_nodes_ = HEADROOM * max(cloud.n for cloud in [*clouds, *held_out_clouds])
         self.model_ = self._build()
+        sequences = Sequences(clouds)
         trainer = Trainer(
             self.model_,
-            Sequences(clouds),
+            sequences,
             partial(_sequential_loss, kl_weight=self.kl_weight, kl_epochs=self.kl_epochs, rho=self.rho),
             lambda: self._evaluate_clouds(held_out_clouds),
             lr=self.lr,
@@ -216,7 +245,7 @@ class GeoGAE:
             validations=self.validations,
             patience=self.patience,
             weight_decay=self.weight_decay,
-            autocast=self._autocast(),
+            autocast=self._autocast(self.batch_size * float(sequences.sizes.mean()) / self.bundle),
             seed=self.seed,
             run=folder,
             keep_best=(lambda: self.save(folder)) if folder else (lambda: None),
@@ -255,8 +284,9 @@ class GeoGAE:
             return torch.device(self.device)
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
-    def _autocast(self) -> bool:
-        return self.precision == "bfloat16" or (self.precision == "auto" and bfloat16_pays(self._device()))
+    def _autocast(self, tokens: float) -> bool:
+        """Whether to train in bfloat16, by the tokens of a batch."""
+        return self.precision == "bfloat16" or (self.precision == "auto" and bfloat16_pays(self._device(), tokens))
 
     # -- use ----------------------------------------------------------------------------------------------------------
 

@@ -23,15 +23,15 @@ DRAWING_TRY = 4  # the try that starts from a drawing, for discs (d = 3)
 class Recipe:
     """All that decides a fit beside the graph and the dimension."""
 
-    start: Literal["mds", "random"] = "mds"
+    start: Literal["mds", "random"] = "mds"  # centres from distances in the graph, or from noise as in the paper
     margin: float = 0.2  # the rule should be right by at least this much
     alpha: float = 0.5  # weight of edges against non-edges, eq. 3
     gamma: float = 2.0  # focus on pairs that are still wrong, eq. 3
     temperature: float = 0.4  # T, eq. 2
     steps: int = 1000  # of the first try
-    tries: int = 24
+    tries: int = 24  # for a graph that stays inexact
     budget: float = 2e10  # pairs of nodes times steps that one graph may cost, about a minute
-    seed: int = 0
+    seed: int = 0  # of the noise
 
     def __post_init__(self) -> None:
         if self.start not in ("mds", "random"):

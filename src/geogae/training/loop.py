@@ -29,6 +29,7 @@ BETAS = (0.9, 0.99)
 RECOVERIES = 3  # returns to the last good state, each with half the step, before training gives up
 DIVERGED = 10.0  # a loss this many times its own recent average counts as divergence
 CHECKPOINT_SECONDS = 60.0
+CPU_BFLOAT16_TOKENS = 256  # smaller batches spend more on conversions than they save
 
 STATE, METRICS = "state.safetensors", "metrics.jsonl"  # in the run folder
 
@@ -282,11 +283,12 @@ def deterministic(seed: int) -> Iterator[None]:
         yield
 
 
-def bfloat16_pays(device: torch.device) -> bool:
-    """Whether the device computes in bfloat16 rather than emulating it."""
+def bfloat16_pays(device: torch.device, tokens: float) -> bool:
+    """Whether the device computes in bfloat16, and a batch of so many tokens is worth the conversions there."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported()
-    return device.type == "cpu" and (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+    native = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return device.type == "cpu" and native and tokens >= CPU_BFLOAT16_TOKENS
 
 
 def _copy(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

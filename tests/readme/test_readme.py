@@ -1,0 +1,51 @@
+"""What README and docs show works, and their tables are what the result files say."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+README = (ROOT / "README.md").read_text()
+COMMANDS = re.findall(r"^geogae ([^#\n]*)", README, re.MULTILINE)
+
+
+def test_the_python_example_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    [code] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, object] = {}
+    exec(code.replace("minutes=5", "minutes=0.02, validations=1"), scope)
+    assert (tmp_path / "mutag.geogae" / "model.safetensors").exists()
+    assert len(scope["back"]) == len(scope["test"]) == scope["z"].shape[0]  # type: ignore[arg-type, attr-defined]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_commands_exist_with_their_options(command: str) -> None:
+    verb, *rest = command.split()
+    words = [verb, *(w for w in rest[:1] if verb == "benchmark")]
+    done = subprocess.run(
+        [sys.executable, "-m", "geogae", *words, "--help"], capture_output=True, text=True, check=True
+    )
+    for option in (word for word in rest if word.startswith("-")):
+        assert option in done.stdout, f"geogae {verb} has no {option}"
+
+
+def test_the_readme_names_the_two_commands_first() -> None:
+    assert re.search(r"```\nmake demo .*\nmake test ", README)
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert {"demo", "test"} <= set(targets)
+
+
+def test_tables_are_generated_from_the_results() -> None:
+    done = subprocess.run([sys.executable, "benchmarks/report.py", "--check"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/*.md")) + [ROOT / "README.md"], ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
