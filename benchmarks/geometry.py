@@ -155,7 +155,7 @@ def papers_reading(graphs: list[Graph], dim: int, rate: float, restarts: int, li
     return {"seconds": round(seconds, 2), "inexact": len(left), "within_limit": seconds <= limit, "rate": rate}
 
 
-def speed(limit: float = 1500.0) -> None:
+def speed(limit: float = 300.0) -> None:
     """Everything from the graphs to exact clouds, labelling included, on both sides with all cores."""
     torch.set_num_threads(torch.get_num_threads())
     fit_clouds(datasets.load("MUTAG")[:8], 4, cache=False)  # compile first

@@ -23,9 +23,10 @@ from geogae.errors import GeoGAEError
 from geogae.files import atomic_path
 from geogae.formats import as_graphs
 from geogae.geometry.cloud import HyperballCloud
-from geogae.geometry.fitting import check_dim, fit_clouds
+from geogae.geometry.fitting import check_device, check_dim, fit_clouds
 from geogae.graph import Graph
 from geogae.losses import beta, total_loss
+from geogae.model.attention import head_dim
 from geogae.model.autoencoder import SequentialAutoencoder
 from geogae.training.batches import Batch, Sequences
 from geogae.training.checkpoint import load_checkpoint, save_checkpoint
@@ -187,6 +188,10 @@ class GeoGAE:
                 raise GeoGAEError(f"{name}={value!r} must be {what}, at least {least}{', or None' if optional else ''}")
         if self.dim != "auto":
             check_dim(self.dim)
+        if self.device != "auto":
+            check_device(self.device)
+        for heads in (self.encoder_heads, self.decoder_heads):
+            head_dim(self.token_dim, heads)
         if self.latent_dim % self.token_dim:
             raise GeoGAEError(
                 f"latent_dim={self.latent_dim} must be a multiple of token_dim={self.token_dim}; "
@@ -194,6 +199,12 @@ class GeoGAE:
             )
         if self.epochs is None and self.minutes is None:
             raise GeoGAEError("training needs an end: set epochs, minutes, or both")
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of an estimator: this one transforms, and its input is no table."""
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
+
+        return Tags(None, TargetTags(required=False), TransformerTags(), input_tags=InputTags(two_d_array=False))
 
     def __repr__(self) -> str:
         defaults = {name: p.default for name, p in inspect.signature(type(self).__init__).parameters.items()}
@@ -226,6 +237,10 @@ class GeoGAE:
             )
         else:
             held_out = as_graphs(validation)
+        if not graphs or not held_out:
+            raise GeoGAEError(
+                f"{len(graphs)} graphs to train on and {len(held_out)} to validate on; give at least one of each"
+            )
         folder = Path(run) if run is not None else None
         clouds = fit_clouds(graphs, self.dim, order=self.order, progress=progress)
         self.dim_ = clouds[0].dim
@@ -259,6 +274,7 @@ class GeoGAE:
         return self
 
     def fit_transform(self, graphs: Any, y: Any = None) -> NDArray[np.float32]:
+        graphs = as_graphs(graphs)  # once, should it be a generator
         return self.fit(graphs, y).transform(graphs)
 
     def _build(self) -> nn.Module:
@@ -401,15 +417,17 @@ class GeoGAE:
             raise GeoGAEError(f"{folder} is no folder; a saved model is a folder with {CONFIG} and {WEIGHTS}")
         try:
             config = json.loads((folder / CONFIG).read_text())
-            version, params, fitted = config["format"], config["params"], config["fitted"]
+            if (version := config["format"]) != FORMAT:
+                raise GeoGAEError(
+                    f"{folder / CONFIG} has format {version}, written by geogae {config.get('geogae')}; "
+                    f"this geogae {geogae.__version__} reads format {FORMAT}: use that version, or train again"
+                )
+            params, fitted = dict(config["params"]), config["fitted"]
             dim, max_nodes = int(fitted["dim"]), int(fitted["max_nodes"])
+        except GeoGAEError:
+            raise
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise GeoGAEError(f"{folder / CONFIG} is missing or damaged ({error}); train or save again") from None
-        if version != FORMAT:
-            raise GeoGAEError(
-                f"{folder / CONFIG} has format {version}, written by geogae {config.get('geogae')}; "
-                f"this geogae {geogae.__version__} reads format {FORMAT}: use that version, or train again"
-            )
         model = cls().set_params(**{**params, "device": device})
         model.dim_, model.max_nodes_ = dim, max_nodes
         model.model_ = model._build()

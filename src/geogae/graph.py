@@ -114,25 +114,24 @@ class Graph:
 
     def topology(self) -> Graph:
         """The same nodes and edges without attributes, label or name."""
-        return Graph(self.n, self.edges)
+        return Graph._trusted(n=self.n, edges=self.edges, **dict.fromkeys(ATTRIBUTES), label=None, name=None)
 
     def relabel(self, order: ArrayLike) -> Graph:
         """The graph whose node ``i`` is this graph's node ``order[i]``; attributes follow their nodes and edges."""
         permutation = np.asarray(order)
-        if permutation.shape != (self.n,) or not np.array_equal(np.sort(permutation), np.arange(self.n)):
+        position = np.full(self.n, -1, dtype=np.int64)
+        if permutation.shape == (self.n,) and permutation.dtype.kind in "iu" and permutation.min() >= 0:
+            position[permutation[permutation < self.n]] = np.arange(self.n)[permutation < self.n]
+        if (position < 0).any():
             raise GeoGAEError(f"an order of {self.n} nodes must hold each of 0 … {self.n - 1} once")
-        position = np.empty(self.n, dtype=np.int64)
-        position[permutation] = np.arange(self.n)
-        return Graph(
-            self.n,
-            position[self.edges],
-            node_categorical=None if self.node_categorical is None else self.node_categorical[permutation],
-            node_continuous=None if self.node_continuous is None else self.node_continuous[permutation],
-            edge_categorical=self.edge_categorical,
-            edge_continuous=self.edge_continuous,
-            label=self.label,
-            name=self.name,
-        )
+        edges = np.sort(position[self.edges], axis=1)
+        by_nodes = np.argsort(edges[:, 0] * self.n + edges[:, 1])
+        rows = {"node": permutation, "edge": by_nodes}
+        moved = {
+            field: None if block is None else _readonly(block[rows[field[:4]]])
+            for field, block in ((field, getattr(self, field)) for field in ATTRIBUTES)
+        }
+        return Graph._trusted(n=self.n, edges=_readonly(edges[by_nodes]), **moved, label=self.label, name=self.name)
 
     # -- doors to other libraries (the work is done in geogae.formats) -----------------------------------------------
 

@@ -6,6 +6,7 @@ import json
 import logging
 from pathlib import Path
 from typing import Annotated
+from zipfile import BadZipFile
 
 import typer
 from typer import Argument, Option
@@ -64,7 +65,7 @@ def decode(
 
     try:
         z = np.load(vectors, allow_pickle=False)
-    except (OSError, ValueError) as error:
+    except (OSError, EOFError, ValueError, BadZipFile) as error:
         raise GeoGAEError(f"cannot read {vectors}: {error}; it must be an .npy file of numbers") from None
     graphs = GeoGAE.load(run).decode(np.atleast_2d(z))
     if output is None:

@@ -11,7 +11,7 @@ from typer import Argument
 from geogae.cli.data import check_writable
 from geogae.errors import GeoGAEError
 
-presets = typer.Typer(help="List, show and copy presets.", invoke_without_command=True)
+presets = typer.Typer(invoke_without_command=True)
 
 
 @presets.callback()

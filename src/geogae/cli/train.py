@@ -27,7 +27,7 @@ def train(
     change: Annotated[list[str] | None, Option("--set", metavar="NAME=VALUE", help="Change a parameter.")] = None,
     minutes: Annotated[float | None, Option(help="End after so many minutes.")] = None,
     epochs: Annotated[int | None, Option(help="End after so many epochs.")] = None,
-    seed: Annotated[int, Option(help="Seed of split, weights and batches.")] = 0,
+    seed: Annotated[int | None, Option(help="Seed of split, weights and batches; 0 if not given.")] = None,
     disjoint: Annotated[bool, Option("--disjoint", help="Keep isomorphic graphs on one side of the split.")] = False,
     threads: Annotated[int | None, Option(min=1, help="Threads of torch; all cores if not given.")] = None,
     resume: Annotated[bool, Option("--resume", help="Go on from the last checkpoint in the run folder.")] = False,
@@ -48,28 +48,36 @@ def train(
     from geogae import datasets, presets
     from geogae.estimator import GeoGAE
     from geogae.training.distributed import processes
+    from geogae.training.loop import STATE
 
     values = presets.read(preset)
     dataset = data or values.get("dataset")
     if not dataset:
         raise GeoGAEError(f"preset {preset} names no dataset; say --data NAME or a file of graphs")
     changes = parse_changes(change or [])
-    if minutes is not None or epochs is not None:
-        changes |= {"minutes": minutes, "epochs": epochs}
-    model = GeoGAE.from_preset(preset, **{**changes, "seed": seed})
+    ends = {"minutes": minutes, "epochs": epochs}
+    if given := {name: value for name, value in (ends | {"seed": seed}).items() if value is not None}:
+        changes = (ends if given.keys() & ends else {}) | changes | given
+    model = GeoGAE.from_preset(preset, **changes)
     folder = out or Path("runs") / Path(preset).stem
-    about = {"preset": preset, "data": dataset, "seed": seed, "disjoint": disjoint, "params": model.get_params()}
+    about = {"preset": preset, "data": dataset, "seed": model.seed, "disjoint": disjoint, "params": model.get_params()}
+    if threads:
+        import torch
+
+        torch.set_num_threads(threads)
+    training, validation, _ = datasets.split(read_graphs(dataset), model.seed, disjoint=disjoint)
+    if not validation:
+        raise GeoGAEError(f"{dataset} has {len(training)} graphs to train on and none to choose by; give more graphs")
     with processes() as peers:
         if peers.writes:
             _claim(folder, about, resume)
-        if threads:
-            import torch
-
-            torch.set_num_threads(threads)
-        graphs = read_graphs(dataset)
-        training, validation, _ = datasets.split(graphs, seed, disjoint=disjoint)
+        else:
+            log.setLevel(logging.ERROR)  # one process talks
         log.info("%d graphs to train on, %d to choose by; the run is in %s", len(training), len(validation), folder)
-        model.fit(training, validation=validation, run=folder, resume=resume, progress=True, peers=peers)
+        if resume and not (folder / STATE).exists():
+            log.info("%s holds no checkpoint yet: starting from the beginning", folder)
+            resume = False
+        model.fit(training, validation=validation, run=folder, resume=resume, progress=peers.writes, peers=peers)
         if not peers.writes:
             return
     from geogae.plots import plot_curves

@@ -5,13 +5,15 @@ Adjacent twins (equal closed neighbourhoods) share one ball, which is always exa
 
 from __future__ import annotations
 
+import math
 from itertools import islice
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from geogae.geometry.cache import Fit
-from geogae.geometry.cloud import intersection_rule
+from geogae.geometry.cloud import RADIUS_SCALE, softplus
 from geogae.geometry.kernel import descend
 from geogae.geometry.pose import canonical_pose
 from geogae.geometry.recipe import Recipe, Try, tries
@@ -21,6 +23,7 @@ from geogae.graph import Graph
 WIDEN = 300  # further steps for the margin once a cloud is exact
 STUCK = 0.9  # the last lifted try leaves more than this share of its forerunner's wrong pairs, and more than FEW
 FEW = 20
+HAIR = 1e-9  # a margin that another order of summation could turn
 
 
 def fit_topology(
@@ -73,12 +76,30 @@ def merge_adjacent_twins(graph: Graph) -> tuple[Graph, NDArray[np.int64]]:
     """The graph with one node for each class of equal closed neighbourhoods, and each node's class, (n,)."""
     closed = graph.adjacency()
     np.fill_diagonal(closed, True)
-    _, members, twins = np.unique(np.packbits(closed, axis=1), axis=0, return_index=True, return_inverse=True)
-    by_number = np.argsort(members)  # classes by their smallest node, whatever the bytes were
-    rank = np.empty_like(by_number)
-    rank[by_number] = np.arange(len(members))
-    kept = members[by_number]
-    return Graph(len(kept), np.argwhere(np.triu(closed[np.ix_(kept, kept)], 1))), rank[twins.ravel()]
+    twins, first = _closed_twins(closed)
+    if len(first) == graph.n:
+        return graph, twins
+    return Graph(len(first), np.argwhere(np.triu(closed[np.ix_(first, first)], 1))), twins
+
+
+@njit(cache=True, nogil=True)
+def _closed_twins(closed):
+    """The class of each node, numbered by its smallest member, and these members; closed is (n, n) with diagonal."""
+    n = len(closed)
+    degree = closed.sum(axis=1)
+    twins = np.full(n, -1, np.int64)
+    first = np.empty(n, np.int64)
+    count = 0
+    for i in range(n):
+        for j in range(i):  # twins are adjacent
+            if closed[i, j] and degree[i] == degree[j] and first[twins[j]] == j and np.all(closed[i] == closed[j]):
+                twins[i] = twins[j]
+                break
+        if twins[i] < 0:
+            twins[i] = count
+            first[count] = i
+            count += 1
+    return twins, first[:count]
 
 
 def pose_balls(balls: NDArray[np.floating]) -> NDArray[np.float32]:
@@ -99,6 +120,21 @@ def start_of(how: Try, core: Graph, dim: int, seed: list[int]) -> tuple[NDArray[
 
 
 def wrong_pairs(balls: NDArray[np.float32], topology: Graph) -> int:
-    n = topology.n
-    ruled = intersection_rule(balls[:, :-1], balls[:, -1])
-    return len(np.setxor1d(ruled[:, 0] * n + ruled[:, 1], topology.edges[:, 0] * n + topology.edges[:, 1]))
+    """Pairs of nodes that the intersection rule reads wrongly, or by a hair."""
+    radii = RADIUS_SCALE * softplus(balls[:, -1].astype(np.float64))
+    return _count_wrong(balls[:, :-1].astype(np.float64), radii, topology.adjacency())
+
+
+@njit(cache=True, nogil=True)
+def _count_wrong(centers, radii, joined):
+    n, dim = centers.shape
+    wrong = 0
+    for i in range(n):
+        for j in range(i):
+            square = 0.0
+            for k in range(dim):
+                square += (centers[i, k] - centers[j, k]) ** 2
+            margin = radii[i] + radii[j] - math.sqrt(square)  # eq. 4
+            if (margin if joined[i, j] else -margin) <= HAIR:
+                wrong += 1
+    return wrong

@@ -83,9 +83,12 @@ def fit_clouds(
     topologies = {form.key: form.topology for form in forms}
     fitter = _Fitter(chosen, _open_cache(cache), device, threads or os.cpu_count() or 1, progress)
     fits = fitter.smallest_dim(topologies) if dim == "auto" else dict(fitter.fit(topologies, dim))
-    clouds = [_in_own_numbering(graph, form, fits[form.key], order) for graph, form in zip(graphs, forms, strict=True)]
-    _report_inexact(clouds, chosen, strict)
-    return clouds
+    orders = {key: ORDERS[order](fit.balls[:, :-1], fit.balls[:, -1]) for key, fit in fits.items()}
+    _report(graphs, forms, fits, chosen, strict)
+    return [
+        _in_own_numbering(graph, form, fits[form.key], orders[form.key])
+        for graph, form in zip(graphs, forms, strict=True)
+    ]
 
 
 def check_device(device: Any) -> None:
@@ -224,10 +227,9 @@ class _Fitter:
         return blake2b(repr(parts).encode(), digest_size=16).digest()
 
 
-def _in_own_numbering(graph: Graph, form: Canonical, fit: Fit, order: str) -> HyperballCloud:
+def _in_own_numbering(graph: Graph, form: Canonical, fit: Fit, sequence: NDArray[np.int64]) -> HyperballCloud:
     balls = np.empty_like(fit.balls)
     balls[form.order] = fit.balls
-    sequence = ORDERS[order](fit.balls[:, :-1], fit.balls[:, -1])
     return HyperballCloud(
         centers=np.ascontiguousarray(balls[:, :-1]),
         radii_raw=balls[:, -1].copy(),
@@ -247,18 +249,25 @@ def _open_cache(cache: bool | str | os.PathLike[str]) -> CloudCache | None:
     return CloudCache(Path(cache), required=True)
 
 
-def _report_inexact(clouds: Sequence[HyperballCloud], recipe: Recipe, strict: bool) -> None:
-    inexact = [cloud.graph.name or f"#{i}" for i, cloud in enumerate(clouds) if not cloud.exact and cloud.graph]
+def _report(
+    graphs: Sequence[Graph], forms: Sequence[Canonical], fits: Mapping[bytes, Fit], recipe: Recipe, strict: bool
+) -> None:
+    """Say which clouds are inexact, and how many graphs have no canonical numbering; an error if that is asked for."""
+    topologies = {form.key: form.topology for form in forms}
+    wrong = {key for key, topology in topologies.items() if wrong_pairs(fits[key].balls, topology)}
+    inexact = [
+        graph.name or f"#{i}" for i, (graph, form) in enumerate(zip(graphs, forms, strict=True)) if form.key in wrong
+    ]
     if inexact:
         names = ", ".join(inexact[:5]) + (", …" if len(inexact) > 5 else "")
-        dim = clouds[0].dim
+        dim = fits[forms[0].key].balls.shape[1]
         line = (
-            f"dim={dim} leaves {len(inexact)} of {len(clouds)} graphs inexact ({names}); "
+            f"dim={dim} leaves {len(inexact)} of {len(graphs)} graphs inexact ({names}); "
             f"try dim={dim + 1}, or more than tries={recipe.tries} and budget={recipe.budget:.0e}"
         )
         if strict:
             raise GeoGAEError(line)
         log.warning(line)
-    unfinished = sum(not cloud.canonical for cloud in clouds)
+    unfinished = sum(not form.complete for form in forms)
     if unfinished:
         log.warning("%d graphs are too symmetric for the labelling's budget: renumbered, they may differ", unfinished)

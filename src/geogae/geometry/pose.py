@@ -22,9 +22,7 @@ def canonical_pose(centers: NDArray[np.floating]) -> NDArray[np.float64]:
     for block in _tied(singular):
         if block.stop - block.start > 1:
             posed[:, block] = _pose_tied(posed[:, block])
-    for k in range(posed.shape[1]):
-        posed[:, k] *= _sign(posed[:, k])  # step 3
-    return posed
+    return posed * _signs(posed)  # step 3
 
 
 def _tied(singular: NDArray[np.float64]) -> list[slice]:
@@ -47,11 +45,13 @@ def _pose_tied(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return points @ np.array(basis).T
 
 
-def _sign(x: NDArray[np.float64]) -> float:
-    third = x**3
-    if abs(third.sum()) > TIE * np.abs(third).sum():
-        return float(np.sign(third.sum()))
-    return 1.0 if x[_first_largest(np.abs(x))] >= 0 else -1.0
+def _signs(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sign of each axis's third moment, (D,); where it vanishes, that of the first of the largest coordinates."""
+    third = points**3
+    signs = np.sign(third.sum(axis=0))
+    for k in np.flatnonzero(np.abs(third.sum(axis=0)) <= TIE * np.abs(third).sum(axis=0)):
+        signs[k] = 1.0 if points[_first_largest(np.abs(points[:, k])), k] >= 0 else -1.0
+    return signs
 
 
 def _first_largest(values: NDArray[np.float64]) -> int:

@@ -19,8 +19,7 @@ _DRAWN_EDGE = 4.0  # median edge length of a planar drawing: room for small ball
 
 def mds_start(graph: Graph, dimensions: int) -> NDArray[np.float64]:
     """Classical multidimensional scaling of the shortest-path distances, (dimensions, n)."""
-    distances = path_distances(graph).astype(np.float64)
-    gram = -0.5 * distances * distances
+    gram = -0.5 * np.square(path_distances(graph), dtype=np.float64)
     gram -= gram.mean(axis=0)
     gram -= gram.mean(axis=1, keepdims=True)  # double centring
     k = min(dimensions, graph.n)
@@ -28,8 +27,8 @@ def mds_start(graph: Graph, dimensions: int) -> NDArray[np.float64]:
         values, vectors = np.linalg.eigh(gram)
     else:
         values, vectors = eigsh(gram, k=k, which="LA", v0=np.linspace(1, 2, graph.n), tol=1e-6)
-    largest = np.argsort(-values, kind="stable")[:k]
     points = np.zeros((dimensions, graph.n))
+    largest = np.argsort(-values, kind="stable")[:k]
     points[:k] = (vectors[:, largest] * np.sqrt(np.maximum(values[largest], 0))).T
     return points
 

@@ -1,4 +1,4 @@
-"""More than one process: torch's own DistributedDataParallel, started by torchrun, behind four small words."""
+"""More than one process: torch's own DistributedDataParallel, started by torchrun, behind a few small words."""
 
 from __future__ import annotations
 
@@ -43,6 +43,10 @@ class Processes:
             dist.all_reduce(values)
             values /= self.count
         return values
+
+    def any(self, value: bool) -> bool:
+        """Whether it holds in some process, known to all."""
+        return self.mean(torch.tensor([float(value)])).item() > 0
 
     def agreed(self, value: float) -> float:
         """The first process's value, for decisions that all must take alike."""

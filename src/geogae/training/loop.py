@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import logging
 import math
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from geogae.errors import GeoGAEError
+from geogae.files import atomic_path
 from geogae.progress import Meter
 from geogae.training.batches import Batch, Sequences, epoch_batches
 from geogae.training.checkpoint import load_checkpoint, save_checkpoint
@@ -87,6 +91,8 @@ class Trainer:
         self.validations, self.patience, self.clip, self.autocast = validations, patience, clip, autocast
         self.seed, self.run_folder, self.keep_best, self.show = seed, run, keep_best, progress
         self.peers = peers or Processes()
+        self.settings = {"lr": lr, "batch_size": batch_size, "weight_decay": weight_decay, "seed": seed}
+        self.settings |= {"graphs": len(data), "nodes": int(data.sizes.sum())}
         self.device = next(model.parameters()).device
         self.wrapped = self.peers.wrap(model)
         self.optimizer = torch.optim.AdamW(
@@ -102,22 +108,24 @@ class Trainer:
     # -- the loop ---------------------------------------------------------------------------------------------------
 
     def run(self, resume: bool = False) -> Progress:
-        """Train to the end, or from the last checkpoint on; Ctrl-C and a kill lose at most a minute."""
+        """Train to the end, or from the last checkpoint on; Ctrl-C loses nothing, a kill at most a minute."""
         if resume:
             self._resume()
-        elif self.run_folder and self.peers.writes:
+        elif self.run_folder and self.peers.writes:  # of an earlier run
             (self.run_folder / METRICS).unlink(missing_ok=True)
-        at = self.at
-        began = time.monotonic() - at.seconds
-        saved, good = time.monotonic(), self._snapshot()
+            (self.run_folder / STATE).unlink(missing_ok=True)
+        began = time.monotonic() - self.at.seconds
+        saved, good = self.at.seconds, self._snapshot()
         next_validation = self._next_validation()
-        with Meter("training", self.show and self.peers.writes) as meter:
-            try:
-                while not at.finished:
+        try:
+            with Meter("training", self.show and self.peers.writes) as meter, _interrupts() as interrupted:
+                while not self.at.finished:
+                    at = self.at
                     parts = self._step()
-                    at.seconds = self.peers.agreed(time.monotonic() - began)
+                    at.seconds = self.peers.agreed(time.monotonic() - began)  # all decide by the same clock
                     if parts is None:
                         good = self._recover(good)
+                        next_validation = self._next_validation()
                         continue
                     done = self._done()
                     meter.show(done, epoch=at.epoch, best=at.best, **parts)
@@ -125,14 +133,16 @@ class Trainer:
                         self._validate(parts)
                         next_validation = self._next_validation()
                         at.finished = done >= 1 or self._stale()
-                    if at.finished or time.monotonic() - saved > CHECKPOINT_SECONDS:
-                        good, saved = self._snapshot(), time.monotonic()
-                        self._save(good, last=at.finished)
-            except KeyboardInterrupt:
-                self._save(self._snapshot())
-                raise
-        self.model.load_state_dict(self.best_weights)
-        return at
+                    stop = not at.finished and self.peers.any(interrupted())
+                    if at.finished or stop or at.seconds - saved > CHECKPOINT_SECONDS:
+                        good, saved = self._snapshot(), at.seconds
+                        self._write(partial(self._save, *good), last=at.finished or stop)
+                    if stop:
+                        log.info("stopped at step %d; resume goes on from there", at.step)
+                        raise KeyboardInterrupt
+        finally:
+            self.model.load_state_dict(self.best_weights)
+        return self.at
 
     def _step(self) -> dict[str, float] | None:
         """One batch; None when loss or gradient says that the weights are on a wrong way."""
@@ -178,7 +188,7 @@ class Trainer:
         return min(1.0, max(by_epochs, by_minutes))
 
     def _next_validation(self) -> float:
-        return (len(self.at.history) + 1) / self.validations
+        return (math.floor(self._done() * self.validations + 1e-9) + 1) / self.validations
 
     # -- validation ---------------------------------------------------------------------------------------------------
 
@@ -191,14 +201,11 @@ class Trainer:
         if score > at.best:
             at.best, at.stale = score, 0
             self.best_weights = _copy(self.model.state_dict())
-            if self.peers.writes:
-                self.keep_best()
+            self._write(self.keep_best)
         row = {"seconds": round(at.seconds, 2), "step": at.step, "epoch": at.epoch, **_prefixed("loss", parts)}
         row |= _prefixed("validation", measured)
         at.history.append(row)
-        if self.run_folder and self.peers.writes:
-            with (self.run_folder / METRICS).open("a") as file:
-                file.write(json.dumps(row) + "\n")
+        self._write(self._save_metrics)
 
     def _stale(self) -> bool:
         return self.patience is not None and self.at.stale >= self.patience
@@ -225,44 +232,60 @@ class Trainer:
         self.generator.set_state(tensors["generator"].cpu())
         self.at = Progress(**facts)
 
-    def _save(self, snapshot: tuple[dict[str, Tensor], dict[str, Any]], last: bool = False) -> None:
-        if not self.run_folder or not self.peers.writes:
+    def _save(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+        if self.run_folder:
+            save_checkpoint(self.run_folder / STATE, tensors, {**facts, "settings": self.settings})
+
+    def _save_metrics(self) -> None:
+        if self.run_folder:
+            with atomic_path(self.run_folder / METRICS) as temporary:
+                temporary.write_text("".join(json.dumps(row) + "\n" for row in self.at.history))
+
+    def _write(self, save: Callable[[], None], last: bool = False) -> None:
+        """One process writes; until the last time a full disk costs a warning, and the old file stays."""
+        if not self.peers.writes:
             return
         try:
-            save_checkpoint(self.run_folder / STATE, *snapshot)
+            save()
         except GeoGAEError as error:
             if last:
                 raise
-            log.warning("%s; training goes on, the last checkpoint stays", error)
+            log.warning("%s; training goes on, what was there before stays", error)
 
     def _resume(self) -> None:
         if not self.run_folder or not (self.run_folder / STATE).exists():
             raise GeoGAEError(f"nothing to resume in {self.run_folder}: no {STATE}; start without resume")
         tensors, facts = load_checkpoint(self.run_folder / STATE)
+        before = facts.pop("settings", self.settings)
+        if differs := [name for name, value in self.settings.items() if before.get(name) != value]:
+            raise GeoGAEError(
+                f"{self.run_folder} was started with other {', '.join(differs)}; resume with the same, or start anew"
+            )
         try:
             self._restore(tensors, facts)
         except (RuntimeError, TypeError, KeyError, ValueError) as error:
             line = str(error).splitlines()[0]
             raise GeoGAEError(f"{self.run_folder / STATE} is of another model ({line}); train anew") from None
-        if self.peers.writes:  # rows of validations after the checkpoint will be written again
-            rows = "".join(json.dumps(row) + "\n" for row in self.at.history)
-            (self.run_folder / METRICS).write_text(rows)
+        if self.peers.rank:  # the checkpoint is the first process's; the others draw noise of their own
+            self.generator.manual_seed(self.seed + self.peers.rank + self.at.step)
+        self.at.finished = self.at.finished and (self._done() >= 1 or self._stale())  # the budget may be larger now
+        self._write(self._save_metrics)  # rows of validations after the checkpoint will come again
 
     def _recover(self, good: tuple[dict[str, Tensor], dict[str, Any]]) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Back to the last good state with half the step, at most RECOVERIES times."""
-        bad, seconds, tried = self.at.step, self.at.seconds, self.at.recoveries
+        """Back to the last good state with half the step, at most RECOVERIES times; what was measured stays."""
+        bad, tried, best_weights = self.at, self.at.recoveries, self.best_weights
         if tried >= RECOVERIES:
-            self.model.load_state_dict(self.best_weights)
             raise GeoGAEError(
-                f"training diverged at step {bad} for the {tried + 1}th time; lower lr={self.lr:g} "
+                f"training diverged at step {bad.step} for the {tried + 1}th time; lower lr={self.lr:g} "
                 f"(the best weights so far are kept)"
             )
         self._restore(*good)
-        self.at.seconds, self.at.recoveries = seconds, tried + 1
-        self.at.step_factor /= 2
+        self.best_weights, self.at.best, self.at.stale = best_weights, bad.best, bad.stale
+        self.at.history, self.at.seconds = bad.history, bad.seconds
+        self.at.recoveries, self.at.step_factor = tried + 1, self.at.step_factor / 2
         log.warning(
             "the loss diverged at step %d: back to step %d with %g of the step size (%d of %d recoveries)",
-            bad, self.at.step, self.at.step_factor, tried + 1, RECOVERIES,
+            bad.step, self.at.step, self.at.step_factor, tried + 1, RECOVERIES,
         )  # fmt: skip
         return self._snapshot()
 
@@ -273,6 +296,20 @@ def schedule(done: float) -> float:
         return (done + WARMUP / 100) / (WARMUP * 1.01)
     falling = (done - WARMUP) / (1 - WARMUP)
     return FLOOR + (1 - FLOOR) * 0.5 * (1 + math.cos(math.pi * falling))
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Ctrl-C is kept until it is asked for, between steps, where the state is whole."""
+    heard: list[int] = []
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler or current_thread() is not main_thread():
+        yield lambda: False  # somebody else's to handle
+        return
+    signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    try:
+        yield lambda: bool(heard)
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager

@@ -1,0 +1,240 @@
+"""train → evaluate → encode → decode, and presets, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from geogae import GeoGAE, datasets, formats, presets
+from geogae.cli import main
+from geogae.cli.train import parse_changes
+
+TINY = {"token_dim": 16, "latent_dim": 32, "encoder_hidden": 32, "encoder_layers": 1, "encoder_heads": 2}
+TINY |= {"decoder_hidden": 32, "decoder_layers": 1, "passes": 1, "batch_size": 8, "validations": 2}
+SMALL = [word for name, value in TINY.items() for word in ("--set", f"{name}={value}")]
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command line in this process, in a folder with nothing but 24 graphs."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("GEOGAE_TU_URL", "http://127.0.0.1:9/none")
+    monkeypatch.delenv("GEOGAE_DATA", raising=False)
+    formats.write(datasets.load("MUTAG")[:24], "graphs.jsonl")
+
+    def run(*arguments: object) -> Result:
+        with pytest.raises(SystemExit) as exit:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Result(exit.value.code, captured.out, captured.err)  # type: ignore[arg-type]
+
+    return run
+
+
+@pytest.fixture
+def trained(run: Run) -> Path:
+    code, out, err = run("train", "mutag", "--data", "graphs.jsonl", "--out", "run", "--epochs", 1, *SMALL)
+    assert code == 0
+    assert err == "note: 17 graphs to train on, 3 to choose by; the run is in run\n"
+    facts = dict(line.split(maxsplit=1) for line in out.splitlines())
+    assert facts["run"] == "run" and facts["next"] == "geogae evaluate run --split test"
+    assert {"F1", "exact", "size"} < facts.keys()
+    return Path("run")
+
+
+def files(folder: str = ".") -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in Path(folder).rglob("*"))
+
+
+# -- the way of a graph ---
+
+
+def test_there_and_back(run: Run, trained: Path) -> None:
+    made = ["config.json", "curves.png", "metrics.jsonl", "model.safetensors", "run.json", "state.safetensors"]
+    assert files("run") == made
+    model, graphs = GeoGAE.load("run"), formats.read("graphs.jsonl")
+
+    parts = dict(zip(("train", "validation", "test"), datasets.split(graphs, 0), strict=True))
+    for split, part in parts.items():
+        code, out, err = run("evaluate", "run", "--split", split, "--json")
+        scores = json.loads(out)
+        assert (code, err, scores["run"], scores["data"], scores["graphs"]) == (0, "", "run", split, len(part))
+        assert scores["f1"] == model.evaluate(part)["f1"]
+    assert json.loads(run("evaluate", "run", "graphs.jsonl", "--json").out)["graphs"] == 24
+    code, out, _ = run("evaluate", "run", "--plot", "back.png")
+    assert code == 0 and "F1" in out and "size error" in out and Path("back.png").stat().st_size > 1000
+
+    code, out, err = run("encode", "run", "graphs.jsonl", "-o", "sub/z.npy")
+    assert (code, out, err) == (0, "", "note: wrote sub/z.npy: 24 vectors of 32 numbers\n")
+    z = np.load("sub/z.npy", allow_pickle=False)
+    assert z.dtype == np.float32 and np.array_equal(z, model.encode(graphs))
+    assert np.array_equal(np.array(json.loads(run("encode", "run", "graphs.jsonl").out), dtype=np.float32), z)
+
+    code, out, err = run("decode", "run", "sub/z.npy", "-o", "back.jsonl")
+    assert (code, out) == (0, "") and err.endswith("note: wrote back.jsonl: 24 graphs\n")
+    assert formats.read("back.jsonl") == model.decode(z)
+    assert len(run("decode", "run", "sub/z.npy").out.splitlines()) == 24
+    np.save("one.npy", z[0])
+    assert len(run("decode", "run", "one.npy").out.splitlines()) == 1
+    assert files() == sorted(
+        ["back.jsonl", "back.png", "graphs.jsonl", "one.npy", "run", *(f"run/{f}" for f in made), "sub", "sub/z.npy"]
+    )
+
+
+def test_train_as_json_and_resume(run: Run, trained: Path) -> None:
+    again = ("train", "mutag", "--data", "graphs.jsonl", "--out", "run", "--resume", "--json", *SMALL)
+    code, out, _ = run(*again, "--epochs", 1)
+    assert code == 0
+    rows = [json.loads(line) for line in Path("run/metrics.jsonl").read_text().splitlines()]
+    shown = json.loads(out)
+    assert shown["run"] == "run" and shown["seconds"] == rows[-1]["seconds"]
+    assert shown["validation"]["f1"] == max(row["validation_f1"] for row in rows)
+    assert run(*again, "--epochs", 2).code == 0  # a larger budget goes on
+    assert len(Path("run/metrics.jsonl").read_text().splitlines()) > len(rows)
+    weights = Path("run/model.safetensors").read_bytes()
+    for change, named in ((["--seed", 1], "seed, seed"), (["--set", "rho=2"], "rho"), (["--disjoint"], "disjoint")):
+        code, out, err = run(*again, "--epochs", 2, *change)
+        assert (code, out) == (2, "")
+        assert err == f"error: run was started with other {named}; resume with the same, or start anew\n"
+    assert Path("run/model.safetensors").read_bytes() == weights
+
+
+def test_resume_before_the_first_checkpoint(run: Run, trained: Path) -> None:
+    Path("run/state.safetensors").unlink()
+    options = ("--data", "graphs.jsonl", "--out", "run", "--epochs", 1, *SMALL)
+    code, _, err = run("train", "mutag", *options, "--resume")
+    assert code == 0 and "note: run holds no checkpoint yet: starting from the beginning" in err
+
+
+def test_where_values_come_from(run: Run) -> None:
+    Path("my.toml").write_text("dim = 4\nseed = 3\nminutes = 9\n" + "".join(f"{k} = {v}\n" for k, v in TINY.items()))
+    for name, options, expected in (
+        ("a", ["--epochs", 1], (3, 1, None)),
+        ("b", ["--epochs", 1, "--seed", 5], (5, 1, None)),
+        ("c", ["--minutes", 5, "--set", "epochs=1"], (3, 1, 5)),
+        ("d", ["--set", "epochs=1", "--set", "seed=0", "--set", "minutes=none"], (0, 1, None)),
+    ):
+        assert run("train", "my.toml", "--data", "graphs.jsonl", "--out", name, *options).code == 0
+        about = json.loads((Path(name) / "run.json").read_text())
+        params = about["params"]
+        assert (params["seed"], params["epochs"], params["minutes"]) == expected and about["seed"] == expected[0]
+
+
+def test_changes() -> None:
+    pairs = ["lr=5e-4", "epochs=none", "dim=auto", "variational=true", 'order="axis"', "rho=2"]
+    expected = {"lr": 5e-4, "epochs": None, "dim": "auto", "variational": True, "order": "axis", "rho": 2}
+    assert parse_changes(pairs) == expected
+
+
+# -- what cannot be ---
+
+TRAIN = ("train", "mutag", "--data", "graphs.jsonl", "--out", "new")
+BAD: dict[str, tuple[tuple[Any, ...], str]] = {
+    "unknown preset": (("train", "nope"), "there is no preset 'nope'; valid are mutag, aids,"),
+    "missing preset file": (("train", "nope.toml"), "cannot read preset nope.toml: No such file or directory"),
+    "preset without data": (("train", "bare.toml"), "preset bare.toml names no dataset; say --data NAME"),
+    "no data set": (("train", "mutag", "--data", "NOPE", "--out", "new"), "data set 'NOPE' is not in $GEOGAE_DATA"),
+    "no data file": (("train", "mutag", "--data", "no.jsonl", "--out", "new"), "no.jsonl does not exist"),
+    "too few graphs": (
+        ("train", "mutag", "--data", "one.jsonl", "--out", "new"),
+        "one.jsonl has 1 graphs to train on and none",
+    ),
+    "unknown parameter": ((*TRAIN, "--set", "colour=red"), "'colour' is no parameter of GeoGAE; valid are"),
+    "bad value": ((*TRAIN, "--set", "lr=fast"), "lr='fast' must be a number, at least 1e-12"),
+    "no pair": ((*TRAIN, "--set", "lr"), "--set 'lr' must be NAME=VALUE, such as --set lr=5e-4"),
+    "no end": ((*TRAIN, "--set", "epochs=none"), "training needs an end: set epochs, minutes, or both"),
+    "no time": ((*TRAIN, "--minutes", 0), "minutes=0.0 must be a number, at least 0.001"),
+    "heads": ((*TRAIN, "--set", "encoder_heads=5"), "heads=5 does not cut token_dim=64"),
+    "device": ((*TRAIN, "--set", "device=warp"), "device='warp' cannot be used"),
+    "run folder in use": (
+        ("train", "mutag", "--data", "graphs.jsonl", "--out", "taken"),
+        "taken holds a run already; go on with --resume, or choose another --out",
+    ),
+    "resume of nothing": ((*TRAIN, "--resume"), "new/run.json is missing or damaged"),
+    "missing run": (("evaluate", "nope"), "nope is no folder; a saved model is a folder with config.json"),
+    "run without a model": (("encode", "taken", "graphs.jsonl"), "taken/config.json is missing or damaged"),
+    "unknown split": (("evaluate", "nope", "--split", "all"), "--split 'all' is not known; valid are train, valid"),
+    "suffix of vectors": (("encode", "nope", "graphs.jsonl", "-o", "z.csv"), "cannot write z.csv: its suffix must"),
+    "suffix of graphs": (("decode", "nope", "z.npy", "-o", "back.txt"), "cannot write back.txt: its suffix must be"),
+    "unknown preset to copy": (("presets", "copy", "nope", "x.toml"), "there is no preset 'nope'"),
+    "copy over a file": (("presets", "copy", "mutag", "bare.toml"), "bare.toml exists already; choose another name"),
+    "copy to another kind": (("presets", "copy", "mutag", "x.json"), "cannot write x.json: its suffix must be .toml"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), BAD.values(), ids=BAD)
+def test_bad_input_is_one_line(run: Run, arguments: tuple[Any, ...], said: str) -> None:
+    Path("bare.toml").write_text("dim = 3\n")
+    formats.write(datasets.load("MUTAG")[:1], "one.jsonl")
+    Path("taken").mkdir()
+    Path("taken/run.json").write_text("{}")
+    before = files()
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1].startswith(f"error: {said}") and err.count("error") == 1
+    assert files() == before
+
+
+def test_vectors_that_are_none(run: Run, trained: Path) -> None:
+    np.save("wide.npy", np.zeros((2, 33), dtype=np.float32))
+    np.save("nan.npy", np.full((2, 32), np.nan))
+    np.save("text.npy", np.array([["a"] * 32]))
+    np.save("object.npy", np.array([{}], dtype=object), allow_pickle=True)
+    np.save("whole.npy", np.zeros((2, 32), dtype=np.float32))
+    np.savez("many.npz", z=np.zeros((2, 32)))
+    Path("cut.npy").write_bytes(Path("whole.npy").read_bytes()[:-50])
+    Path("cut.npz").write_bytes(Path("many.npz").read_bytes()[:-50])
+    Path("empty.npy").touch()
+    Path("pickled.npy").write_bytes(pickle.dumps([1, 2]))
+    Path("text.jsonl").write_text("{}")
+    before = files()
+    cannot = "; it must be an .npy file of numbers"
+    for name, said in {
+        "wide.npy": "z has shape (2, 33); this model decodes rows of 32 numbers",
+        "nan.npy": "z has 64 values that are not finite",
+        "text.npy": "z must be numbers",
+        "many.npz": "z must be numbers",
+        **dict.fromkeys(
+            ("object.npy", "cut.npy", "cut.npz", "empty.npy", "pickled.npy", "text.jsonl", "no.npy"), cannot
+        ),
+    }.items():
+        code, out, err = run("decode", "run", name, "-o", "back.jsonl")
+        assert (code, out) == (2, "") and err.startswith("error: ") and err.count("\n") == 1, name
+        assert said in err, name
+    assert files() == before
+
+
+# -- presets ---
+
+
+def test_presets(run: Run) -> None:
+    code, out, err = run("presets")
+    lines = [line.split() for line in out.splitlines()]
+    assert (code, err) == (0, "") and [line[0] for line in lines] == presets.names()
+    assert lines[0][1:3] == ["MUTAG", "sequential"] and "d = 4, m = 128, 4 + 2 layers" in out
+    assert run("presets", "show", "aids") == (0, presets.text("aids"), "")
+    assert run("presets", "copy", "aids", "sub/my.toml") == (0, "", "")
+    assert Path("sub/my.toml").read_text() == presets.text("aids")
+
+
+@pytest.mark.parametrize("verb", ["train", "encode", "decode", "evaluate", "presets"])
+def test_help_has_examples(run: Run, verb: str) -> None:
+    code, out, err = run(verb, "--help")
+    assert (code, err) == (0, "") and f"Examples:\n    geogae {verb}" in out

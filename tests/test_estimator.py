@@ -1,0 +1,360 @@
+"""GeoGAE as its users meet it: scikit-learn's conventions, encode and decode, files, what cannot be."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from geogae import GeoGAE, GeoGAEError, Graph, datasets, formats
+from geogae.estimator import CONFIG, HEADROOM, WEIGHTS, Decoding
+
+TINY: dict[str, Any] = {
+    "dim": 4,
+    "token_dim": 16,
+    "latent_dim": 32,
+    "encoder_hidden": 32,
+    "encoder_layers": 1,
+    "encoder_heads": 2,
+    "decoder_hidden": 32,
+    "decoder_layers": 1,
+    "passes": 2,
+    "batch_size": 4,
+    "epochs": 2,
+    "validations": 2,
+}
+KEYS = {"f1", "f1_unweighted", "exact", "size_error", "size_error_relative", "truncated", "inexact_clouds"}
+
+
+@pytest.fixture(scope="module")
+def graphs() -> list[Graph]:
+    return datasets.load("MUTAG")[:24]
+
+
+@pytest.fixture(scope="module")
+def model(graphs: list[Graph]) -> GeoGAE:
+    return GeoGAE(**{**TINY, "epochs": 20, "lr": 3e-3}).fit(graphs[:16], validation=graphs[16:])
+
+
+# -- conventions ---
+
+
+def test_parameters() -> None:
+    model = GeoGAE(**TINY)
+    assert list(model.get_params()) == list(inspect.signature(GeoGAE).parameters)
+    assert model.set_params(lr=0.5) is model and model.get_params()["lr"] == 0.5
+    assert GeoGAE(**model.get_params()).get_params() == model.get_params()
+    with pytest.raises(GeoGAEError, match="'depth' is no parameter of GeoGAE; valid are"):
+        model.set_params(depth=3)
+
+
+def test_clone(model: GeoGAE) -> None:
+    copy = clone(model)
+    assert copy is not model and copy.get_params() == model.get_params()
+    with pytest.raises(GeoGAEError, match=r"not fitted yet; call fit, or GeoGAE\.load a saved model"):
+        copy.encode(Graph(1))
+
+
+@pytest.mark.parametrize("use", ["encode", "decode", "evaluate", "transform", "score", "reconstruct", "save"])
+def test_unfitted(use: str, tmp_path: Path) -> None:
+    with pytest.raises(GeoGAEError, match="this GeoGAE is not fitted yet"):
+        getattr(GeoGAE(), use)(tmp_path / "x" if use == "save" else [])
+    assert not list(tmp_path.iterdir())
+
+
+def test_before_a_classifier(graphs: list[Graph]) -> None:
+    labels = [graph.label for graph in graphs]
+    pipeline = make_pipeline(GeoGAE(**TINY), LogisticRegression())
+    assert set(pipeline.fit(graphs, labels).predict(graphs)) <= set(labels)
+    assert np.array_equal(pipeline[:-1].transform(graphs), pipeline[0].encode(graphs))
+    pipeline.set_params(geogae__epochs=1)
+    assert len(cross_val_score(pipeline, graphs, labels, cv=2, error_score="raise")) == 2
+
+
+def test_transform(model: GeoGAE, graphs: list[Graph]) -> None:
+    assert np.array_equal(model.transform(graphs[0]), model.encode(graphs[:1]))
+    z = model.encode(graphs[:3])
+    assert model.inverse_transform(z) == model.decode(z)
+    assert model.inverse_transform(z[0]) == [model.decode(z[0])]
+    assert model.score(graphs[:5]) == model.evaluate(graphs[:5])["f1"]
+
+
+def test_fit_transform_of_a_generator(graphs: list[Graph]) -> None:
+    model = GeoGAE(**TINY)
+    assert np.array_equal(model.fit_transform(graph for graph in graphs), model.transform(graphs))
+
+
+def test_training_is_reproducible(model: GeoGAE, graphs: list[Graph]) -> None:
+    again = clone(model).fit(graphs[:16], validation=graphs[16:])
+    assert np.array_equal(again.encode(graphs), model.encode(graphs))
+    other = clone(model).set_params(seed=1).fit(graphs[:16], validation=graphs[16:])
+    assert not np.array_equal(other.encode(graphs), model.encode(graphs))
+
+
+def test_the_best_weights_are_the_ones_kept(graphs: list[Graph]) -> None:
+    model = GeoGAE(**{**TINY, "epochs": 8, "validations": 8, "lr": 5e-3}).fit(graphs[:16], validation=graphs[16:])
+    best = max(row["validation_f1"] for row in model.history_)
+    assert len(model.history_) == 8 and model.evaluate(graphs[16:])["f1"] == pytest.approx(best)
+
+
+def test_nothing_to_train_on(graphs: list[Graph]) -> None:
+    with pytest.raises(GeoGAEError, match="0 graphs to train on and 0 to validate on; give at least one of each"):
+        GeoGAE(**TINY).fit([])
+    with pytest.raises(GeoGAEError, match="2 graphs to train on and 0 to validate on"):
+        GeoGAE(**TINY).fit(graphs[:2], validation=[])
+
+
+def test_one_graph_is_enough() -> None:
+    for graph in (Graph(1), Graph(2, [(0, 1)])):
+        model = GeoGAE(**TINY).fit([graph])
+        assert model.encode(graph).shape == (32,)
+
+
+# -- encode ---
+
+
+def test_one_vector_or_many(model: GeoGAE, graphs: list[Graph]) -> None:
+    one, many = model.encode(graphs[0]), model.encode(graphs)
+    assert one.shape == (32,) and many.shape == (24, 32) and one.dtype == many.dtype == np.float32
+    assert model.encode(graphs[:1]).shape == (1, 32) and model.encode([]).shape == (0, 32)
+    assert np.array_equal(model.encode(graph for graph in graphs), many)
+    assert np.array_equal(model.encode(tuple(graphs)), many)
+
+
+def test_batched_is_single(model: GeoGAE, graphs: list[Graph]) -> None:
+    alone = np.stack([model.encode(graph) for graph in graphs])
+    assert len({graph.n for graph in graphs}) > 3
+    assert model.encode(graphs) == pytest.approx(alone, abs=1e-4)
+
+
+def test_order_is_restored(model: GeoGAE, graphs: list[Graph]) -> None:
+    order = np.random.default_rng(0).permutation(len(graphs))
+    assert model.encode([graphs[i] for i in order]) == pytest.approx(model.encode(graphs)[order], abs=1e-6)
+
+
+def test_other_kinds_of_graphs(model: GeoGAE, graphs: list[Graph]) -> None:
+    plain = [graph.topology() for graph in graphs[:4]]
+    z = model.encode(plain)
+    assert np.array_equal(model.encode([formats.to_networkx(graph) for graph in plain]), z)
+    assert np.array_equal(model.encode(formats.to_networkx(plain[0])), model.encode(plain[0]))
+    assert model.encode(nx.cycle_graph(5)).shape == (32,)
+    assert np.array_equal(model.encode(plain[0].adjacency()), model.encode(plain[0]))
+
+
+def test_a_relabelled_graph_has_the_same_vector(model: GeoGAE, graphs: list[Graph]) -> None:
+    random = np.random.default_rng(0)
+    shuffled = [graph.relabel(random.permutation(graph.n)) for graph in graphs]
+    assert model.encode(shuffled) == pytest.approx(model.encode(graphs), abs=1e-6)
+
+
+def test_a_graph_that_is_too_large_is_flagged(
+    model: GeoGAE, graphs: list[Graph], caplog: pytest.LogCaptureFixture
+) -> None:
+    limit = HEADROOM * max(graph.n for graph in graphs)
+    assert model.max_nodes_ == limit
+    model.encode(nx.path_graph(limit))
+    assert not caplog.records
+    model.encode([nx.path_graph(limit + 1), nx.path_graph(3)])
+    said = f"1 graphs have more than the {limit} nodes this model decodes (up to {limit + 1}): they will come back cut"
+    assert [record.getMessage() for record in caplog.records] == [said]
+
+
+@pytest.mark.parametrize("what", [3.5, [None], [Graph(1), "no molecule ("]])
+def test_what_is_no_graph(model: GeoGAE, what: Any) -> None:
+    with pytest.raises(GeoGAEError):
+        model.encode(what)
+
+
+# -- decode ---
+
+
+def test_decode(model: GeoGAE, graphs: list[Graph]) -> None:
+    z = model.encode(graphs)
+    back = model.decode(z)
+    assert len(back) == 24 and all(isinstance(graph, Graph) for graph in back)
+    assert model.decode(z[3]) == back[3] and model.decode(z.tolist()) == back and model.decode(z[:0]) == []
+
+
+def test_details_and_batched_is_single(model: GeoGAE, graphs: list[Graph]) -> None:
+    z = np.concatenate((model.encode(graphs[:4]), np.random.default_rng(0).normal(scale=5, size=(20, 32))))
+    together = model.decode(z, details=True)
+    assert len({decoding.graph.n for decoding in together}) > 3
+    assert [decoding.graph for decoding in together] == model.decode(z)
+    for row, decoding in zip(z, together, strict=True):
+        alone = model.decode(row, details=True)
+        assert isinstance(alone, Decoding)
+        assert (alone.graph.n, alone.truncated) == (decoding.graph.n, decoding.truncated)
+        assert decoding.cloud.balls == pytest.approx(alone.cloud.balls, abs=1e-4)
+        assert decoding.stop == pytest.approx(alone.stop, abs=1e-4)
+        assert decoding.cloud.to_graph() == decoding.graph and decoding.cloud.dim == 4
+        assert len(decoding.stop) == decoding.graph.n <= model.max_nodes_
+        assert (decoding.stop[:-1] <= 0.5).all() and (decoding.stop[-1] > 0.5) != decoding.truncated
+
+
+def test_graphs_that_are_cut_are_flagged(model: GeoGAE, graphs: list[Graph], caplog: pytest.LogCaptureFixture) -> None:
+    endless = deepcopy(model)
+    endless.model_.decoder.head.register_forward_hook(lambda head, given, out: (out[0], out[1] - 100))  # type: ignore
+    endless.max_nodes_ = 7
+    back = endless.decode(model.encode(graphs[:5]), details=True)
+    assert [(decoding.graph.n, decoding.truncated) for decoding in back] == [(7, True)] * 5
+    assert caplog.messages == ["5 of 5 graphs hit the limit of 7 nodes and are cut there"]
+
+
+WRONG = {
+    "width": (np.zeros((2, 31)), r"z has shape \(2, 31\); this model decodes rows of 32 numbers"),
+    "one vector's width": (np.zeros(5), r"z has shape \(1, 5\); this model decodes rows of 32 numbers"),
+    "depth": (np.zeros((1, 2, 32)), r"z has shape \(1, 2, 32\); this model decodes rows of 32"),
+    "number": (1.0, r"z has shape \(1, 1\)"),
+    "nan": (np.full((2, 32), np.nan), "z has 64 values that are not finite; encode the graphs again"),
+    "infinity": (np.array([np.inf] + [0] * 31), "z has 1 values that are not finite"),
+    "text": ("z", "z must be numbers: one vector or a"),
+    "texts": ([["a"] * 32], "z must be numbers"),
+    "ragged": ([[1.0], [1.0, 2.0]], "z must be numbers"),
+    "nothing": (None, "z "),
+}
+
+
+@pytest.mark.parametrize(("z", "said"), WRONG.values(), ids=WRONG)
+def test_what_is_no_vector(model: GeoGAE, z: Any, said: str) -> None:
+    with pytest.raises(GeoGAEError, match=said):
+        model.decode(z)
+
+
+def test_evaluate(model: GeoGAE, graphs: list[Graph]) -> None:
+    scores = model.evaluate(graphs[16:])
+    assert scores.keys() == KEYS and all(isinstance(value, float) for value in scores.values())
+    assert scores["inexact_clouds"] == 0 <= scores["f1"] <= 1
+    assert model.evaluate(iter(graphs[16:])) == scores
+    assert {f"validation_{key}" for key in KEYS - {"inexact_clouds"}} < model.history_[-1].keys()
+    pairs = model.reconstruct(graphs[16:])
+    assert [truth.n for truth, _ in pairs] == [graph.n for graph in graphs[16:]]
+    with pytest.raises(GeoGAEError, match="at least one"):
+        model.evaluate([])
+
+
+# -- variants ---
+
+
+def test_variational(graphs: list[Graph]) -> None:
+    model = GeoGAE(**TINY, variational=True, kl_weight=0.1, kl_epochs=1).fit(graphs)
+    assert model.history_[-1]["loss_kl"] > 0
+    assert np.array_equal(model.encode(graphs), model.encode(graphs))  # μ, not a draw
+
+
+@pytest.mark.parametrize("changes", [{"bundle": 3}, {"order": "axis"}, {"precision": "bfloat16"}])
+def test_variants(graphs: list[Graph], tmp_path: Path, changes: dict[str, Any]) -> None:
+    graphs = graphs[:12]
+    model = GeoGAE(**{**TINY, **changes}).fit(graphs)
+    z = model.encode(graphs)
+    assert {graph.n % 3 for graph in graphs} == {0, 1, 2}
+    assert z == pytest.approx(np.stack([model.encode(graph) for graph in graphs]), abs=1e-4)
+    assert all(1 <= graph.n <= model.max_nodes_ for graph in model.decode(z))
+    assert model.evaluate(graphs)["inexact_clouds"] == 0
+    model.save(tmp_path)
+    loaded = GeoGAE.load(tmp_path)
+    assert loaded.dim_ == model.dim_ and np.array_equal(loaded.encode(graphs), z)
+
+
+def test_the_smallest_dimension(tmp_path: Path) -> None:
+    model = GeoGAE(**{**TINY, "dim": "auto"}).fit([nx.path_graph(n) for n in range(1, 9)])
+    assert (model.dim, model.dim_) == ("auto", 2)
+    model.save(tmp_path)
+    loaded = GeoGAE.load(tmp_path)
+    assert (loaded.dim, loaded.dim_) == ("auto", 2) and loaded.evaluate(nx.star_graph(2))["inexact_clouds"] == 0
+
+
+# -- files ---
+
+
+@pytest.fixture
+def saved(model: GeoGAE, tmp_path: Path) -> Iterator[Path]:
+    model.save(tmp_path / "model")
+    yield tmp_path / "model"
+
+
+def rewrite(folder: Path, **changes: Any) -> None:
+    config = json.loads((folder / CONFIG).read_text())
+    (folder / CONFIG).write_text(json.dumps({k: v for k, v in (config | changes).items() if v is not None}))
+
+
+def test_save_and_load(model: GeoGAE, saved: Path, graphs: list[Graph]) -> None:
+    assert sorted(path.name for path in saved.iterdir()) == [CONFIG, WEIGHTS]
+    loaded = GeoGAE.load(saved)
+    assert loaded.get_params() == model.get_params() and loaded.max_nodes_ == model.max_nodes_
+    z = loaded.encode(graphs)
+    assert np.array_equal(z, model.encode(graphs)) and loaded.decode(z) == model.decode(z)
+    state = model.model_.state_dict()
+    assert all(torch.equal(value, state[name]) for name, value in loaded.model_.state_dict().items())
+
+
+def test_a_model_of_another_version(saved: Path) -> None:
+    rewrite(saved, format=99, geogae="7.0", fitted=None, params=None)
+    with pytest.raises(
+        GeoGAEError, match=r"has format 99, written by geogae 7\.0; .* reads format 1: use that version"
+    ):
+        GeoGAE.load(saved)
+
+
+@pytest.mark.parametrize("changes", [{"format": None}, {"params": None}, {"params": 3}, {"fitted": {"dim": "x"}}])
+def test_a_damaged_config(saved: Path, changes: dict[str, Any]) -> None:
+    rewrite(saved, **changes)
+    with pytest.raises(GeoGAEError, match=r"config\.json is missing or damaged"):
+        GeoGAE.load(saved)
+
+
+@pytest.mark.parametrize("content", [None, b"", b'{"format": 1', b"[1]", b"\xff\xfe"])
+def test_a_config_that_is_none(saved: Path, content: bytes | None) -> None:
+    (saved / CONFIG).unlink() if content is None else (saved / CONFIG).write_bytes(content)
+    with pytest.raises(GeoGAEError, match=r"config\.json is missing or damaged") as error:
+        GeoGAE.load(saved)
+    assert "\n" not in str(error.value)
+
+
+def test_a_parameter_that_this_version_does_not_know(saved: Path) -> None:
+    rewrite(saved, params={**TINY, "colour": "red"})
+    with pytest.raises(GeoGAEError, match="'colour' is no parameter of GeoGAE"):
+        GeoGAE.load(saved)
+
+
+def test_weights_that_do_not_fit(saved: Path) -> None:
+    rewrite(saved, params={**TINY, "decoder_hidden": 64})
+    with pytest.raises(GeoGAEError, match=r"model\.safetensors does not fit config\.json beside it; restore both") as e:
+        GeoGAE.load(saved)
+    assert "\n" not in str(e.value)
+
+
+def test_damaged_or_missing_weights(saved: Path) -> None:
+    (saved / WEIGHTS).write_bytes((saved / WEIGHTS).read_bytes()[:-100])
+    with pytest.raises(GeoGAEError, match=r"model\.safetensors is not a whole geogae checkpoint"):
+        GeoGAE.load(saved)
+    (saved / WEIGHTS).unlink()
+    with pytest.raises(GeoGAEError, match=r"model\.safetensors is missing"):
+        GeoGAE.load(saved)
+    with pytest.raises(GeoGAEError, match="is no folder; a saved model is a folder with"):
+        GeoGAE.load(saved / "nope")
+
+
+def test_a_run_folder_is_a_saved_model(graphs: list[Graph], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    model = GeoGAE(**TINY).fit(graphs, run=tmp_path)
+    assert np.array_equal(GeoGAE.load(tmp_path).encode(graphs), model.encode(graphs))
+    again = clone(model).fit(graphs, run=tmp_path, resume=True)
+    assert again.history_ == model.history_
+    with pytest.raises(GeoGAEError, match="was started with other lr"):
+        clone(model).set_params(lr=0.5).fit(graphs, run=tmp_path, resume=True)
+    with pytest.raises(GeoGAEError, match="is of another model"):
+        clone(model).set_params(decoder_hidden=64).fit(graphs, run=tmp_path, resume=True)
+    assert not caplog.records

@@ -1,0 +1,98 @@
+"""Presets: the paper's table, checked values, names that exist."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from geogae import GeoGAE, GeoGAEError, datasets, presets
+
+# Section 4.1: tok-d / emb / geom-d / encoder / decoder / lr / encoder heads / decoder heads / batch
+TABLE = {
+    "MUTAG": "64/128/4/1024x4/256x2/1e-3/8/1/2",
+    "AIDS": "64/192/6/1024x4/512x2/1e-3/8/1/32",
+    "IMDB-BINARY": "64/192/6/512x8/1024x6/1e-3/2/1/32",
+    "QM9": "64/192/4/1024x6/1024x4/1e-3/4/4/256",
+    "SYNTHETICnew": "64/192/6/2048x8/1024x2/5e-4/8/4/8",
+    "COLLAB": "96/576/9/256x8/2048x4/1e-3/4/1/32",
+    "REDDIT-BINARY": "144/1728/9/512x4/1024x4/1e-3/6/4/16",
+}
+
+
+@pytest.mark.parametrize("dataset", TABLE)
+def test_the_papers_table(dataset: str) -> None:
+    model = GeoGAE.from_preset(f"paper/{dataset.lower()}")
+    m = model
+    shown = (
+        f"{m.token_dim}/{m.latent_dim}/{m.dim}/{m.encoder_hidden}x{m.encoder_layers}/{m.decoder_hidden}x"
+        f"{m.decoder_layers}/{m.lr:.0e}/{m.encoder_heads}/{m.decoder_heads}/{m.batch_size}"
+    )
+    assert shown.replace("e-0", "e-") == TABLE[dataset]
+    assert model.bundle == (4 if dataset == "REDDIT-BINARY" else 1)
+    assert (model.architecture, model.passes, model.variational) == ("sequential", 3, False)
+    assert presets.read(f"paper/{dataset.lower()}")["dataset"] == dataset
+
+
+def test_every_preset_is_valid_and_has_its_data_set() -> None:
+    assert len(set(presets.names())) == len(presets.names()) == 2 * len(TABLE)
+    for name in presets.names():
+        GeoGAE.from_preset(name).check_params()
+        assert presets.read(name)["dataset"] in datasets.names()
+        assert GeoGAE.from_preset(name.upper()).get_params() == GeoGAE.from_preset(name).get_params()
+
+
+def test_changes() -> None:
+    model = GeoGAE.from_preset("mutag", seed=3, lr=0.1)
+    assert (model.seed, model.lr, model.latent_dim) == (3, 0.1, 128)
+    assert repr(GeoGAE(dim=4, seed=3)) == "GeoGAE(dim=4, seed=3)"
+
+
+def test_a_file_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text(presets.text("mutag").replace("lr = 1e-3", "lr = 2e-3"))
+    assert GeoGAE.from_preset(str(path)).lr == 2e-3
+    path.write_text("lr = = 1")
+    with pytest.raises(GeoGAEError, match=r"preset .*my.toml is not TOML: "):
+        GeoGAE.from_preset(str(path))
+    with pytest.raises(GeoGAEError, match=r"cannot read preset .*no.toml: No such file"):
+        GeoGAE.from_preset(str(tmp_path / "no.toml"))
+
+
+def test_what_is_not_there_is_told_what_is() -> None:
+    with pytest.raises(GeoGAEError, match=r"there is no preset 'nope'; valid are mutag, aids, .*paper/mutag.*\.toml"):
+        GeoGAE.from_preset("nope")
+    with pytest.raises(GeoGAEError, match=r"'colour' is no parameter of GeoGAE; valid are architecture, dim, .*seed"):
+        GeoGAE.from_preset("mutag", colour="red")
+
+
+BAD = {
+    "lr": (-1, "lr=-1 must be a number, at least 1e-12"),
+    "batch_size": (2.5, "batch_size=2.5 must be a whole number, at least 1"),
+    "epochs": (0, "epochs=0 must be a whole number, at least 1, or None"),
+    "minutes": (float("nan"), "minutes=nan must be a number"),
+    "rho": (float("inf"), "rho=inf must be a number"),
+    "seed": (True, "seed=True must be a whole number, at least 0"),
+    "passes": ("3", "passes='3' must be a whole number"),
+    "bundle": (None, "bundle=None must be a whole number, at least 1"),
+    "dim": (1, "dim=1 must be a whole number from 2 to 64, or 'auto'"),
+    "order": ("random", "order='random' is not known; valid are greedy, axis"),
+    "precision": ("float16", "precision='float16' is not known; valid are auto, float32, bfloat16"),
+    "architecture": ("flow", "architecture='flow' is not known; valid are sequential"),
+    "variational": ("yes", "variational='yes' is not known; valid are True, False"),
+    "latent_dim": (100, "latent_dim=100 must be a multiple of token_dim=64; try latent_dim=128"),
+    "encoder_heads": (3, "heads=3 does not cut token_dim=64 into equal heads of even width; try one of"),
+    "device": ("warp", "device='warp' cannot be used"),
+}
+
+
+@pytest.mark.parametrize(("name", "value", "said"), [(name, *rest) for name, rest in BAD.items()], ids=BAD)
+def test_values_that_cannot_be(name: str, value: object, said: str) -> None:
+    with pytest.raises(GeoGAEError) as error:
+        GeoGAE.from_preset("mutag", **{name: value})
+    assert str(error.value).startswith(said) and "\n" not in str(error.value)
+
+
+def test_no_end() -> None:
+    with pytest.raises(GeoGAEError, match="training needs an end: set epochs, minutes, or both"):
+        GeoGAE(epochs=None, minutes=None).check_params()
