@@ -338,6 +338,6 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
 
 def test_progress_goes_to_nobody_who_is_not_looking(capfd: pytest.CaptureFixture[str], caplog: Any) -> None:
     with caplog.at_level(logging.INFO, logger="geogae"):
-        fit([CYCLE], "auto", tries=2, progress=True)
+        fit([plain(nx.complete_bipartite_graph(3, 3))], "auto", tries=2, progress=True)
     out, _ = capfd.readouterr()
-    assert out == "" and caplog.messages == ["dim=2 leaves a graph of 6 nodes inexact"]
+    assert out == "" and caplog.messages == ["dim=3 leaves a graph of 6 nodes inexact"]

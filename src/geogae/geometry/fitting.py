@@ -9,15 +9,17 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Generator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import astuple, dataclass
 from hashlib import blake2b
+from itertools import chain
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
@@ -37,6 +39,7 @@ from geogae.progress import progress_bar
 log = logging.getLogger("geogae")
 
 SAVE_EVERY = 5.0  # seconds: a killed job loses no more than this
+SMALL = 64  # nodes: handing a smaller graph to another thread costs more than fitting it
 _BATCH_PAIRS = 4_000_000  # padded pairs in one batch of the torch engine
 
 
@@ -151,13 +154,14 @@ class _Fitter:
             ThreadPoolExecutor(self.threads) as pool,
             progress_bar(f"fitting d={dim}", len(missing), self.progress) as advance,
         ):
-            running: dict[Future[Fit], bytes] = {
-                pool.submit(fit_topology, topologies[key], dim, self.recipe, firsts.get(key), halt): key
-                for key in missing
-            }
+
+            def work(key: bytes) -> tuple[bytes, Fit]:
+                return key, fit_topology(topologies[key], dim, self.recipe, firsts.get(key), halt)
+
+            running = [pool.submit(work, key) for key in missing if topologies[key].n > SMALL]
             try:
-                for done in as_completed(running):
-                    key, fit = running[done], done.result()
+                here = (work(key) for key in missing if topologies[key].n <= SMALL)
+                for key, fit in chain(here, (done.result() for done in as_completed(running))):
                     unsaved[keys[key]] = fit
                     advance()
                     yield key, fit
@@ -173,7 +177,7 @@ class _Fitter:
     def smallest_dim(self, topologies: Mapping[bytes, Graph]) -> dict[bytes, Fit]:
         """Fits in the smallest dimension in which all are exact, found from below; each failure settles a dimension."""
         hardest: list[bytes] = []  # what failed in a lower dimension is tried first in the next
-        for dim in range(MIN_DIM, MAX_DIM + 1):
+        for dim in range(_lowest_dim(topologies.values()), MAX_DIM + 1):
             failed, fits = self._fit_until_one_fails({key: topologies[key] for key in hardest}, dim)
             if failed is None:
                 rest = {key: graph for key, graph in topologies.items() if key not in fits}
@@ -225,6 +229,11 @@ class _Fitter:
     def _cache_key(self, key: bytes, dim: int) -> bytes:
         parts = (key.hex(), dim, ALGORITHM, "cpu" if self.device == "cpu" else "torch", *astuple(self.recipe))
         return blake2b(repr(parts).encode(), digest_size=16).digest()
+
+
+def _lowest_dim(topologies: Iterable[Graph]) -> int:
+    """Balls on a line (d = 2) are intervals, and graphs of intervals are chordal: no other need be tried there."""
+    return MIN_DIM if all(nx.is_chordal(graph.to_networkx()) for graph in topologies) else MIN_DIM + 1
 
 
 def _in_own_numbering(graph: Graph, form: Canonical, fit: Fit, sequence: NDArray[np.int64]) -> HyperballCloud:

@@ -6,6 +6,8 @@ nodes decides; with canonical labelling that is a property of the graph alone.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,8 +29,9 @@ def canonical_pose(centers: NDArray[np.floating]) -> NDArray[np.float64]:
 
 def _tied(singular: NDArray[np.float64]) -> list[slice]:
     """Runs of equal singular values."""
-    starts = np.flatnonzero(np.diff(singular, prepend=np.inf) < -TIE * singular[0])
-    return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(singular)], strict=True)]
+    values = singular.tolist()
+    starts = [k for k in range(len(values)) if k == 0 or values[k - 1] - values[k] > TIE * values[0]]
+    return [slice(a, b) for a, b in pairwise([*starts, len(values)])]
 
 
 def _pose_tied(points: NDArray[np.float64]) -> NDArray[np.float64]:
