@@ -21,7 +21,7 @@ from geogae import metrics, presets
 from geogae.datasets.splits import split
 from geogae.errors import GeoGAEError
 from geogae.files import atomic_path
-from geogae.formats import as_graphs
+from geogae.formats import as_graphs, is_graph
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import check_device, check_dim, fit_clouds
 from geogae.graph import Graph
@@ -308,9 +308,8 @@ class GeoGAE:
 
     def encode(self, graphs: Any) -> NDArray[np.float32]:
         """Vectors z: (latent_dim,) for one graph, (count, latent_dim) for several; any supported kind of graph."""
-        single = not isinstance(graphs, (list, tuple)) and not hasattr(graphs, "__next__")
-        z = self._encode_clouds(self._clouds([graphs] if single else graphs))
-        return z[0] if single else z
+        z = self._encode_clouds(self._clouds(graphs))
+        return z[0] if is_graph(graphs) else z
 
     def decode(self, z: ArrayLike, *, details: bool = False) -> Any:
         """Graphs from vectors, nodes in the model's order; one graph for a 1-D z.

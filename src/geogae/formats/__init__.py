@@ -5,7 +5,7 @@ What is not undirected, unweighted and simple is read as :mod:`geogae.formats.si
 
 from geogae.formats.arrays import from_adjacency, from_edges
 from geogae.formats.chem import from_rdkit, from_smiles, read_smiles, to_rdkit, to_smiles, write_smiles
-from geogae.formats.detect import as_graph, as_graphs
+from geogae.formats.detect import as_graph, as_graphs, is_graph
 from geogae.formats.graph6 import read_graph6, write_graph6
 from geogae.formats.jsonl import iter_jsonl, read_jsonl, write_jsonl
 from geogae.formats.nx import from_networkx, to_networkx
@@ -23,6 +23,7 @@ __all__ = [
     "from_pyg",
     "from_rdkit",
     "from_smiles",
+    "is_graph",
     "iter_jsonl",
     "read",
     "read_graph6",

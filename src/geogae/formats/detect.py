@@ -21,6 +21,11 @@ VALID = (
 )
 
 
+def is_graph(obj: Any) -> bool:
+    """Whether ``obj`` is one thing that :func:`as_graph` takes, and not several."""
+    return _reader(obj) is not None and not _is(obj, "torch_geometric.data", "Batch")
+
+
 def as_graph(obj: Any) -> Graph:
     """The graph that ``obj`` stands for; libraries that the caller has not imported are not imported here."""
     reader = _reader(obj)
@@ -33,7 +38,7 @@ def as_graphs(objs: Any) -> list[Graph]:
     """The graphs of an iterable (or a PyG ``Batch``) of whatever :func:`as_graph` takes, or of one such thing."""
     if _is(objs, "torch_geometric.data", "Batch"):
         objs = objs.to_data_list()
-    if _reader(objs) is not None:
+    if is_graph(objs):
         return [as_graph(objs)]
     if not isinstance(objs, Iterable) or isinstance(objs, bytes | dict):
         raise GeoGAEError(f"{type(objs).__name__} cannot be read as graphs; give {VALID}, or an iterable of them")

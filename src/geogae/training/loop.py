@@ -31,7 +31,7 @@ WARMUP = 0.02  # share of the budget in which the step grows to its full size
 FLOOR = 0.02  # share of the step that is left at the end
 BETAS = (0.9, 0.99)
 RECOVERIES = 3  # returns to the last good state, each with half the step, before training gives up
-DIVERGED = 10.0  # a loss this many times its own recent average counts as divergence
+DIVERGED = 100.0  # a loss this many times its own recent average counts as divergence
 CHECKPOINT_SECONDS = 60.0
 CPU_BFLOAT16_TOKENS = 256  # smaller batches spend more on conversions than they save
 
@@ -324,7 +324,7 @@ def bfloat16_pays(device: torch.device, tokens: float) -> bool:
     """Whether the device computes in bfloat16, and a batch of so many tokens is worth the conversions there."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported()
-    native = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    native = any(getattr(torch.cpu, ask, bool)() for ask in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"))
     return device.type == "cpu" and native and tokens >= CPU_BFLOAT16_TOKENS
 
 
