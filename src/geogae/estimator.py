@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor, nn
+from torch import nn
 
 import geogae
 from geogae import metrics, presets
@@ -23,21 +23,20 @@ from geogae.errors import GeoGAEError
 from geogae.files import atomic_path
 from geogae.formats import as_graphs, is_graph
 from geogae.geometry.cloud import HyperballCloud
-from geogae.geometry.fitting import check_device, check_dim, fit_clouds
+from geogae.geometry.fitting import fit_clouds
 from geogae.graph import Graph
-from geogae.losses import beta, total_loss
-from geogae.model.attention import head_dim
 from geogae.model.autoencoder import SequentialAutoencoder
-from geogae.training.batches import Batch, Sequences
+from geogae.parameters import check_parameters
+from geogae.training.batches import Sequences
 from geogae.training.checkpoint import load_checkpoint, save_checkpoint
 from geogae.training.distributed import Processes
 from geogae.training.loop import Trainer, bfloat16_pays, deterministic
+from geogae.training.objective import sequential_objective
 
 log = logging.getLogger("geogae")
 
 FORMAT = 1  # of a saved model
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
-ARCHITECTURES = ("sequential",)
 HEADROOM = 2  # decoding stops at this many times the largest graph seen in training
 _ENCODE_BATCH = 256
 
@@ -173,32 +172,7 @@ class GeoGAE:
 
     def check_params(self) -> None:
         """Every parameter within its limits, or one line that says which is not."""
-        for name, valid in _CHOICES.items():
-            if getattr(self, name) not in valid:
-                raise GeoGAEError(
-                    f"{name}={getattr(self, name)!r} is not known; valid are {', '.join(map(str, valid))}"
-                )
-        for name, (kind, least, optional) in _NUMBERS.items():
-            value = getattr(self, name)
-            if value is None and optional:
-                continue
-            fits = isinstance(value, (int, np.integer) if kind is int else (int, float, np.number))
-            if not fits or isinstance(value, bool) or not least <= value < np.inf:
-                what = "a whole number" if kind is int else "a number"
-                raise GeoGAEError(f"{name}={value!r} must be {what}, at least {least}{', or None' if optional else ''}")
-        if self.dim != "auto":
-            check_dim(self.dim)
-        if self.device != "auto":
-            check_device(self.device)
-        for heads in (self.encoder_heads, self.decoder_heads):
-            head_dim(self.token_dim, heads)
-        if self.latent_dim % self.token_dim:
-            raise GeoGAEError(
-                f"latent_dim={self.latent_dim} must be a multiple of token_dim={self.token_dim}; "
-                f"try latent_dim={max(1, round(self.latent_dim / self.token_dim)) * self.token_dim}"
-            )
-        if self.epochs is None and self.minutes is None:
-            raise GeoGAEError("training needs an end: set epochs, minutes, or both")
+        check_parameters(self.get_params())
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of an estimator: this one transforms, and its input is no table."""
@@ -251,7 +225,7 @@ class GeoGAE:
         trainer = Trainer(
             self.model_,
             sequences,
-            partial(_sequential_loss, kl_weight=self.kl_weight, kl_epochs=self.kl_epochs, rho=self.rho),
+            partial(sequential_objective, kl_weight=self.kl_weight, kl_epochs=self.kl_epochs, rho=self.rho),
             lambda: self._evaluate_clouds(held_out_clouds),
             lr=self.lr,
             batch_size=self.batch_size,
@@ -440,62 +414,5 @@ class GeoGAE:
         return model
 
 
-def _sequential_loss(
-    model: nn.Module,
-    batch: Batch,
-    epoch: float,
-    generator: torch.Generator,
-    average: Any,
-    *,
-    kl_weight: float,
-    kl_epochs: float,
-    rho: float,
-) -> dict[str, Tensor]:
-    out = model(batch.balls, batch.sizes, generator)
-    return total_loss(
-        out.balls,
-        out.stop_logits,
-        batch.balls,
-        batch.adjacency,
-        batch.sizes,
-        mu=out.mu,
-        log_var=out.log_var,
-        kl_weight=beta(epoch, kl_weight, kl_epochs),
-        rho=rho,
-        average=average,
-    )
-
-
 def _ordered(clouds: Sequence[HyperballCloud]) -> list[Graph]:
     return [cloud.graph.relabel(cloud.order) for cloud in clouds if cloud.graph is not None]
-
-
-_CHOICES: dict[str, tuple[Any, ...]] = {
-    "architecture": ARCHITECTURES,
-    "order": ("greedy", "axis"),
-    "precision": ("auto", "float32", "bfloat16"),
-    "variational": (True, False),
-}
-_NUMBERS: dict[str, tuple[type, float, bool]] = {  # kind, least value, whether None is allowed
-    "token_dim": (int, 2, False),
-    "latent_dim": (int, 2, False),
-    "bundle": (int, 1, False),
-    "encoder_hidden": (int, 1, False),
-    "encoder_layers": (int, 1, False),
-    "encoder_heads": (int, 1, False),
-    "decoder_hidden": (int, 1, False),
-    "decoder_layers": (int, 1, False),
-    "decoder_heads": (int, 1, False),
-    "passes": (int, 1, False),
-    "kl_weight": (float, 0, False),
-    "kl_epochs": (float, 0, False),
-    "rho": (float, 0, False),
-    "lr": (float, 1e-12, False),
-    "weight_decay": (float, 0, False),
-    "batch_size": (int, 1, False),
-    "epochs": (int, 1, True),
-    "minutes": (float, 1e-3, True),
-    "patience": (int, 1, True),
-    "validations": (int, 1, False),
-    "seed": (int, 0, False),
-}

@@ -1,0 +1,71 @@
+"""The limits of GeoGAE's parameters; what is beyond them is one line that names the value, the limit and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from geogae.errors import GeoGAEError
+from geogae.geometry.fitting import check_device, check_dim
+from geogae.model.attention import head_dim
+
+ARCHITECTURES = ("sequential",)
+
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "architecture": ARCHITECTURES,
+    "order": ("greedy", "axis"),
+    "precision": ("auto", "float32", "bfloat16"),
+    "variational": (True, False),
+}
+NUMBERS: dict[str, tuple[type, float, bool]] = {  # kind, least value, whether None is allowed
+    "token_dim": (int, 2, False),
+    "latent_dim": (int, 2, False),
+    "bundle": (int, 1, False),
+    "encoder_hidden": (int, 1, False),
+    "encoder_layers": (int, 1, False),
+    "encoder_heads": (int, 1, False),
+    "decoder_hidden": (int, 1, False),
+    "decoder_layers": (int, 1, False),
+    "decoder_heads": (int, 1, False),
+    "passes": (int, 1, False),
+    "kl_weight": (float, 0, False),
+    "kl_epochs": (float, 0, False),
+    "rho": (float, 0, False),
+    "lr": (float, 1e-12, False),
+    "weight_decay": (float, 0, False),
+    "batch_size": (int, 1, False),
+    "epochs": (int, 1, True),
+    "minutes": (float, 1e-3, True),
+    "patience": (int, 1, True),
+    "validations": (int, 1, False),
+    "seed": (int, 0, False),
+}
+
+
+def check_parameters(values: Mapping[str, Any]) -> None:
+    """Every parameter within its limits, alone and together."""
+    for name, valid in CHOICES.items():
+        if values[name] not in valid:
+            raise GeoGAEError(f"{name}={values[name]!r} is not known; valid are {', '.join(map(str, valid))}")
+    for name, (kind, least, optional) in NUMBERS.items():
+        value = values[name]
+        if value is None and optional:
+            continue
+        fits = isinstance(value, (int, np.integer) if kind is int else (int, float, np.number))
+        if not fits or isinstance(value, bool) or not least <= value < np.inf:
+            what = "a whole number" if kind is int else "a number"
+            raise GeoGAEError(f"{name}={value!r} must be {what}, at least {least}{', or None' if optional else ''}")
+    if values["dim"] != "auto":
+        check_dim(values["dim"])
+    if values["device"] != "auto":
+        check_device(values["device"])
+    latent, token = values["latent_dim"], values["token_dim"]
+    for heads in (values["encoder_heads"], values["decoder_heads"]):
+        head_dim(token, heads)
+    if latent % token:
+        nearest = max(1, round(latent / token)) * token
+        raise GeoGAEError(f"latent_dim={latent} must be a multiple of token_dim={token}; try latent_dim={nearest}")
+    if values["epochs"] is None and values["minutes"] is None:
+        raise GeoGAEError("training needs an end: set epochs, minutes, or both")

@@ -1,0 +1,37 @@
+"""What each architecture is trained on: a model and a batch to the named parts of its loss."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from geogae.losses import beta, total_loss
+from geogae.training.batches import Batch
+from geogae.training.loop import Average
+
+
+def sequential_objective(
+    model: nn.Module,
+    batch: Batch,
+    epoch: float,
+    generator: torch.Generator,
+    average: Average,
+    *,
+    kl_weight: float,
+    kl_epochs: float,
+    rho: float,
+) -> dict[str, Tensor]:
+    """L_total of a batch through the stacked passes (Section 3.6), and its parts."""
+    out = model(batch.balls, batch.sizes, generator)
+    return total_loss(
+        out.balls,
+        out.stop_logits,
+        batch.balls,
+        batch.adjacency,
+        batch.sizes,
+        mu=out.mu,
+        log_var=out.log_var,
+        kl_weight=beta(epoch, kl_weight, kl_epochs),
+        rho=rho,
+        average=average,
+    )
