@@ -98,9 +98,11 @@ def sequential() -> str:
         rows.append(
             [name, f"{100 * test['f1']:.1f}", PAPER_F1[name], f"{100 * test['f1'] - PAPER_F1[name]:+.1f}",
              f"{100 * test['exact']:.1f} %", f"{test['size_error']:.2f}", PAPER_SIZE[name],
-             f"{found['config']['minutes']:g} min"]
+             f"{found['config']['minutes']:g} min × {found['config']['threads']}", found["result"]["curve"][-1]["step"]]
         )  # fmt: skip
-    return table(["data set", "F1", "paper", "difference", "exact", "size error", "paper", "budget, 2 cores"], rows)
+    return table(
+        ["data set", "F1", "paper", "difference", "exact", "size error", "paper", "time × cores", "steps"], rows
+    )
 
 
 def analysis() -> str:

@@ -279,12 +279,15 @@ def test_no_such_verb(run: Run) -> None:
 
 
 def test_demo(run: Run) -> None:
-    code, out, err = run("demo", "--out", "shown")
+    code, out, err = run("demo", "--out", "shown", "--minutes", "0.03")
     assert (code, err) == (0, "")
     assert "188 of 188 graphs read back" in out
     assert "39 of 39 graphs with shuffled nodes get the same discs" in out
-    assert files() == ["shown", "shown/clouds.npz", "shown/clouds.png"]
-    assert Path("shown/clouds.png").read_bytes().startswith(PNG)
+    assert "28 graphs through z and back: F1" in out
+    model = ["shown/model", "shown/model/config.json", "shown/model/model.safetensors"]
+    pictures = ["shown/clouds.png", "shown/curves.png", "shown/reconstructions.png"]
+    assert sorted(files()) == sorted(["shown", "shown/clouds.npz", *pictures, *model])
+    assert all(Path(picture).read_bytes().startswith(PNG) for picture in pictures)
     assert np.mean([cloud.exact for cloud in load_clouds("shown/clouds.npz")]) == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -17,7 +18,12 @@ def algorithm_1(centers: np.ndarray, radii_raw: np.ndarray) -> list[int]:
     """Appendix B.1, line by line."""
     middle, f = centers.mean(axis=0), softplus(radii_raw.astype(float))
     from_middle = [max(float(np.linalg.norm(x - middle)), NEAREST) for x in centers]
-    order = [min(range(len(centers)), key=from_middle.__getitem__)]
+
+    def least(nodes: list[int], key: Callable[[int], float]) -> int:
+        """The smallest number among the nodes that are least, up to rounding."""
+        return next(j for j in nodes if key(j) <= min(map(key, nodes)) + 1e-9)
+
+    order = [least(list(range(len(centers))), lambda j: math.log2(from_middle[j]) / 10)]
     left = [j for j in range(len(centers)) if j != order[0]]
     while left:
         last = order[-1]
@@ -26,7 +32,7 @@ def algorithm_1(centers: np.ndarray, radii_raw: np.ndarray) -> list[int]:
             apart = float(np.linalg.norm(centers[j] - centers[last]))
             return apart / (0.5 * (f[j] + f[last])) + math.log2(from_middle[j]) / 10
 
-        order.append(min(left, key=score))
+        order.append(least(left, score))
         left.remove(order[-1])
     return order
 

@@ -6,6 +6,7 @@ Adjacent twins (equal closed neighbourhoods) share one ball, which is always exa
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from itertools import islice
 
 import numpy as np
@@ -43,7 +44,7 @@ def fit_topology(
         steps = int(min(how.steps, recipe.budget // pairs - taken))
         if done and (fewest == 0 or halt[0] or steps < how.steps // 4):
             break
-        points, raw = start_of(how, core, dim, [recipe.seed, attempt])
+        points, raw = start_of(how, core, dim, recipe.seed, attempt)
         step, _, _ = descend(
             points, raw, sign, how.lifted, np.float32(recipe.alpha), np.float32(how.gamma),
             np.float32(how.hot), np.float32(how.cold), np.float32(recipe.margin), how.rate, max(1, steps), WIDEN, halt,
@@ -107,9 +108,16 @@ def pose_balls(balls: NDArray[np.floating]) -> NDArray[np.float32]:
     return np.column_stack([canonical_pose(balls[:, :-1]), balls[:, -1]]).astype(np.float32)
 
 
-def start_of(how: Try, core: Graph, dim: int, seed: list[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+@lru_cache(maxsize=8)  # graphs come by size, and many share theirs
+def _noise(seed: int, attempt: int, rows: int, n: int) -> NDArray[np.float64]:
+    return np.random.default_rng([seed, attempt]).standard_normal((rows, n))
+
+
+def start_of(
+    how: Try, core: Graph, dim: int, seed: int, attempt: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Centres (d - 1 + lifted, n) and raw radii (n,)."""
-    noise = np.random.default_rng(seed).standard_normal((dim - 1 + how.lifted, core.n))
+    noise = _noise(seed, attempt, dim - 1 + how.lifted, core.n)
     drawing = planar_start(core) if how.start == "drawing" else None
     if drawing is not None:
         points, raw = drawing  # without noise: shaken, it may tangle

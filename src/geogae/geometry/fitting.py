@@ -12,7 +12,7 @@ import time
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
 from numbers import Integral
@@ -138,7 +138,8 @@ class _Fitter:
 
     def fit(self, topologies: Mapping[bytes, Graph], dim: int) -> Generator[tuple[bytes, Fit], None, None]:
         """Fits by key as they come, from the cache first; closing the iterator ends the work on the others."""
-        keys = {key: self._cache_key(key, dim) for key in topologies}
+        decisive = repr((dim, ALGORITHM, "cpu" if self.device == "cpu" else "torch", self.recipe)).encode()
+        keys = {key: blake2b(key + decisive, digest_size=16).digest() for key in topologies}  # of the cache's entries
         stored = self.cache.read(keys.values()) if self.cache else {}
         missing = []
         for key in sorted(topologies, key=lambda key: -topologies[key].n):
@@ -215,7 +216,7 @@ class _Fitter:
         for batch in batches:
             starts = []
             for key in batch:
-                points, raw = start_of(how, cores[key][0], dim, [recipe.seed, 0])
+                points, raw = start_of(how, cores[key][0], dim, recipe.seed, 0)
                 starts.append(np.vstack([points, raw]).T)
             results = descend_batch(
                 starts, [cores[key][1] > 0 for key in batch], alpha=recipe.alpha, gamma=recipe.gamma,
@@ -225,10 +226,6 @@ class _Fitter:
             for key, (balls, steps) in zip(batch, results, strict=True):
                 fits[key] = Fit(pose_balls(balls[cores[key][2]]), steps, 1)
         return fits
-
-    def _cache_key(self, key: bytes, dim: int) -> bytes:
-        parts = (key.hex(), dim, ALGORITHM, "cpu" if self.device == "cpu" else "torch", *astuple(self.recipe))
-        return blake2b(repr(parts).encode(), digest_size=16).digest()
 
 
 def _lowest_dim(topologies: Iterable[Graph]) -> int:

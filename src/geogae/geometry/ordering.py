@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from geogae.geometry.cloud import softplus
 
+TIE = 1e-9  # what differs by less is equal: rounding must not choose between two nodes of one distance
 NEAREST = 1e-6  # a distance below this counts as this: log2 of zero is not a number
 VANISHED = 1e-30  # a mean radius below this counts as this: a decoded ball may have none
 
@@ -42,7 +43,7 @@ def _greedy(points, radii, middle):
         for k in range(dim):
             square += (points[j, k] - middle[k]) ** 2
         penalty[j] = math.log2(max(math.sqrt(square), NEAREST)) / 10
-        if penalty[j] < penalty[first]:
+        if penalty[j] < penalty[first] - TIE:
             first = j  # line 3
     order = np.empty(n, np.int64)
     order[0] = first
@@ -59,7 +60,7 @@ def _greedy(points, radii, middle):
                 square += (points[j, k] - points[last, k]) ** 2
             size = max(0.5 * (radii[j] + radii[last]), VANISHED)
             score = math.sqrt(square) / size + penalty[j]  # line 7
-            if best < 0 or score < best_score:
+            if best < 0 or score < best_score - TIE:
                 best, best_score = j, score
         order[i] = best
         left[best] = False
