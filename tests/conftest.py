@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("geogae", deadline=None, derandomize="CI" in os.environ)  # a busy machine is no bug
+settings.load_profile("geogae")
 
 
 @pytest.fixture(autouse=True, scope="session")

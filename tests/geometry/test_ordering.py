@@ -21,7 +21,8 @@ def algorithm_1(centers: np.ndarray, radii_raw: np.ndarray) -> list[int]:
 
     def least(nodes: list[int], key: Callable[[int], float]) -> int:
         """The smallest number among the nodes that are least, up to rounding."""
-        return next(j for j in nodes if key(j) <= min(map(key, nodes)) + 1e-9)
+        values = [key(j) for j in nodes]
+        return next(j for j, value in zip(nodes, values, strict=True) if value <= min(values) + 1e-9)
 
     order = [least(list(range(len(centers))), lambda j: math.log2(from_middle[j]) / 10)]
     left = [j for j in range(len(centers)) if j != order[0]]
