@@ -336,6 +336,11 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
     assert float(done.stdout) < 2, "GiB"
 
 
+def test_a_graph_too_large_is_named_before_the_work() -> None:
+    with pytest.raises(GeoGAEError, match=r"n=20001.*more than the 20000 nodes that can be fitted"):
+        fit([CYCLE, Graph(20_001)], 3)
+
+
 def test_progress_goes_to_nobody_who_is_not_looking(capfd: pytest.CaptureFixture[str], caplog: Any) -> None:
     with caplog.at_level(logging.INFO, logger="geogae"):
         fit([plain(nx.complete_bipartite_graph(3, 3))], "auto", tries=2, progress=True)

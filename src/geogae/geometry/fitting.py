@@ -32,7 +32,7 @@ from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.descent import WIDEN, core_of, fit_topology, pose_balls, start_of, wrong_pairs
 from geogae.geometry.labelling import canonical_labelling
 from geogae.geometry.ordering import ORDERS
-from geogae.geometry.recipe import ALGORITHM, MAX_DIM, MIN_DIM, Recipe, check_dim, tries
+from geogae.geometry.recipe import ALGORITHM, MAX_DIM, MAX_FIT, MIN_DIM, Recipe, check_dim, tries
 from geogae.graph import Graph
 from geogae.progress import progress_bar
 
@@ -78,6 +78,8 @@ def fit_clouds(
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, Integral) or threads < 1):
         raise GeoGAEError(f"threads={threads!r} must be a whole number, at least 1, or None for all cores")
     check_device(device)
+    if large := [graph for graph in graphs if graph.n > MAX_FIT]:
+        raise GeoGAEError(f"{large[0]!r} has more than the {MAX_FIT} nodes that can be fitted; leave it out or cut it")
     with progress_bar("labelling", len(graphs), progress) as advance:
         forms = []
         for graph in graphs:
