@@ -8,6 +8,7 @@ GEOGAE_DATA=… python benchmarks/sequential.py speed                       # ag
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import time
 from pathlib import Path
@@ -22,8 +23,10 @@ from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import fit_clouds
 from geogae.losses import total_loss
 from geogae.model.autoencoder import SequentialAutoencoder
+from geogae.plots import PALETTE
 from geogae.training.batches import Sequences, epoch_batches
 from record import RESULTS, record
+from report import PAPER_F1
 
 RUNS = Path("runs")
 PAPER_ABLATIONS = {"baseline": (61.29, 0.12), "K = 1": (51.72, 4.76), "VAE": (60.78, 0.24)}  # on MUTAG, Appendix F
@@ -97,6 +100,26 @@ def ablations(minutes: float, seed: int = 0) -> None:
         print(name, averages, flush=True)
     config = {"dataset": "MUTAG", "minutes": minutes, "seed": seed, "threads": torch.get_num_threads()}
     record("sequential-ablations", config, rows, time.perf_counter() - begin)
+
+
+def curves() -> None:
+    """Validation F1 against core minutes for every quality run that there is, the paper's test F1 as a dashed line."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 3.8), layout="constrained")
+    axes = figure.subplots()
+    for colour, (name, paper) in zip(PALETTE, PAPER_F1.items(), strict=False):
+        path = RESULTS / f"sequential-{name}.json"
+        if path.exists():
+            found = json.loads(path.read_text())
+            rows, cores = found["result"]["curve"], found["config"]["threads"]
+            minutes = [cores * row["seconds"] / 60 for row in rows]
+            axes.plot(minutes, [100 * row["validation_f1"] for row in rows], color=colour, label=name)
+            axes.axhline(paper, color=colour, ls="--", lw=0.8)
+    axes.set(xlabel="core minutes", ylabel="F1 [%]", title="Validation F1, decoded from z; dashed: the paper's test F1")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    figure.savefig(RESULTS / "sequential-curves.png", dpi=110)
 
 
 # -- speed ------------------------------------------------------------------------------------------------------------
@@ -246,7 +269,7 @@ def _use_speed(test: list[Graph]) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("quality", "ablations", "speed"))
+    parser.add_argument("part", choices=("quality", "ablations", "curves", "speed"))
     parser.add_argument("dataset", nargs="?", default="MUTAG")
     parser.add_argument("--minutes", type=float, default=20)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
@@ -258,6 +281,8 @@ def main() -> None:
         quality(chosen.dataset, chosen.minutes)
     elif chosen.part == "ablations":
         ablations(chosen.minutes)
+    elif chosen.part == "curves":
+        curves()
     else:
         speed()
 
