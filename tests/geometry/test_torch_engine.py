@@ -71,7 +71,7 @@ def test_a_later_try_that_is_worse_does_not_replace_the_first() -> None:
     topology, recipe = plain(cycle_graph(12)), fitting.Recipe(steps=1, tries=3)
     nearly = descent.fit_topology(topology, 3, fitting.Recipe()).balls.copy()
     nearly[0, :2] += 50  # two edges lost
-    first = fitting.Fit(descent.pose_balls(nearly), 1, 1)
+    first = fitting.Fit(descent.pose_balls(nearly[:, :-1], nearly[:, -1]), 1, 1)
     kept = descent.fit_topology(topology, 3, recipe, first)
     assert descent.wrong_pairs(kept.balls, topology) <= 2 and kept.tries == 3
 

@@ -51,7 +51,7 @@ def fit_topology(
         )  # fmt: skip
         taken += step
         done += 1
-        balls = pose_balls(np.vstack([points[: dim - 1], raw]).T[twins])
+        balls = pose_balls(points[: dim - 1].T[twins], raw[twins])
         wrong = wrong_pairs(balls, topology)
         if best is None or wrong < fewest:
             best, fewest = Fit(balls, taken, done), wrong
@@ -103,9 +103,11 @@ def _closed_twins(closed):
     return twins, first[:count]
 
 
-def pose_balls(balls: NDArray[np.floating]) -> NDArray[np.float32]:
-    """Balls (n, d) in canonical pose."""
-    return np.column_stack([canonical_pose(balls[:, :-1]), balls[:, -1]]).astype(np.float32)
+def pose_balls(centers: NDArray[np.floating], radii_raw: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Balls in canonical pose, (n, d)."""
+    balls = np.empty((len(centers), centers.shape[1] + 1), dtype=np.float32)
+    balls[:, :-1], balls[:, -1] = canonical_pose(centers), radii_raw
+    return balls
 
 
 @lru_cache(maxsize=8)  # graphs come by size, and many share theirs

@@ -226,7 +226,8 @@ class _Fitter:
                 device=self.device,
             )  # fmt: skip
             for key, (balls, steps) in zip(batch, results, strict=True):
-                fits[key] = Fit(pose_balls(balls[cores[key][2]]), steps, 1)
+                own = balls[cores[key][2]]  # each node's ball
+                fits[key] = Fit(pose_balls(own[:, :-1], own[:, -1]), steps, 1)
         return fits
 
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+_TINY = np.finfo(float).tiny
 TIE = 1e-6  # singular values, lengths and moments closer than this, relative to the largest, count as equal
 
 
@@ -18,13 +19,16 @@ def canonical_pose(centers: NDArray[np.floating]) -> NDArray[np.float64]:
     """The same points in a pose that no translation, rotation or reflection of the input changes, (n, D)."""
     points = centers - centers.mean(axis=0, dtype=np.float64)  # step 1
     _, singular, axes = np.linalg.svd(points, full_matrices=False)  # step 2; (k,), (k, D)
-    posed = np.zeros(points.shape)
-    posed[:, : len(singular)] = points @ axes.T
-    posed[:, : len(singular)][:, singular <= TIE * max(singular[0], np.finfo(float).tiny)] = 0  # flat directions
+    posed = points @ axes.T
+    flat = singular <= TIE * max(singular[0], _TINY)
+    if flat.any():
+        posed[:, flat] = 0
     for block in _tied(singular):
         if block.stop - block.start > 1:
             posed[:, block] = _pose_tied(posed[:, block])
-    return posed * _signs(posed)  # step 3
+    posed *= _signs(posed)  # step 3
+    missing = points.shape[1] - len(singular)  # fewer points than dimensions span fewer axes
+    return np.pad(posed, ((0, 0), (0, missing))) if missing else posed
 
 
 def _tied(singular: NDArray[np.float64]) -> list[slice]:
@@ -50,9 +54,10 @@ def _pose_tied(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _signs(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """The sign of each axis's third moment, (D,); where it vanishes, that of the first of the largest coordinates."""
-    third = points**3
-    signs = np.sign(third.sum(axis=0))
-    for k in np.flatnonzero(np.abs(third.sum(axis=0)) <= TIE * np.abs(third).sum(axis=0)):
+    third = points * points * points
+    moment = third.sum(axis=0)
+    signs = np.sign(moment)
+    for k in np.flatnonzero(np.abs(moment) <= TIE * np.abs(third).sum(axis=0)):
         signs[k] = 1.0 if points[_first_largest(np.abs(points[:, k])), k] >= 0 else -1.0
     return signs
 
