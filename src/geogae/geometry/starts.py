@@ -19,17 +19,40 @@ _DRAWN_EDGE = 4.0  # median edge length of a planar drawing: room for small ball
 
 def mds_start(graph: Graph, dimensions: int) -> NDArray[np.float64]:
     """Classical multidimensional scaling of the shortest-path distances, (dimensions, n)."""
-    gram = -0.5 * np.square(path_distances(graph), dtype=np.float64)
-    gram -= gram.mean(axis=0)
-    gram -= gram.mean(axis=1, keepdims=True)  # double centring
-    k = min(dimensions, graph.n)
+    gram = _gram(path_distances(graph))
     if graph.n <= _DENSE:
-        values, vectors = np.linalg.eigh(gram)
-    else:
-        values, vectors = eigsh(gram, k=k, which="LA", v0=np.linspace(1, 2, graph.n), tol=1e-6)
+        return _principal(gram, dimensions)
+    k = min(dimensions, graph.n)
+    values, vectors = eigsh(gram, k=k, which="LA", v0=np.linspace(1, 2, graph.n), tol=1e-6)  # ascending
     points = np.zeros((dimensions, graph.n))
-    largest = np.argsort(-values, kind="stable")[:k]
-    points[:k] = (vectors[:, largest] * np.sqrt(np.maximum(values[largest], 0))).T
+    points[:k] = (vectors * np.sqrt(np.maximum(values, 0))).T[::-1]
+    return points
+
+
+@njit(cache=True, nogil=True)
+def _gram(distances):
+    """-d²/2, doubly centred, (n, n)."""
+    n = len(distances)
+    gram = np.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            gram[i, j] = -0.5 * distances[i, j] * distances[i, j]
+    means = gram.sum(axis=1) / n
+    mean = means.sum() / n
+    for i in range(n):
+        for j in range(n):
+            gram[i, j] += mean - means[i] - means[j]
+    return gram
+
+
+@njit(cache=True, nogil=True)
+def _principal(gram, dimensions):
+    """Points whose scalar products are nearest to ``gram``, (dimensions, n), largest extent first."""
+    n = len(gram)
+    values, vectors = np.linalg.eigh(gram)  # ascending
+    points = np.zeros((dimensions, n))
+    for k in range(min(dimensions, n)):
+        points[k] = vectors[:, n - 1 - k] * np.sqrt(max(values[n - 1 - k], 0.0))
     return points
 
 
