@@ -8,52 +8,21 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
+from shell import Run
 
 import geogae
 from geogae import Graph, formats
-from geogae.cli import main
 from geogae.cli.cloud import cloud as cloud_verb
-from geogae.datasets import qm9
 from geogae.geometry.fitting import fit_clouds
 from geogae.geometry.storage import load_clouds
 
 PNG = b"\x89PNG\r\n\x1a\n"
 CYCLE = Graph(6, [(i, (i + 1) % 6) for i in range(6)], name="cycle")  # no interval graph: inexact at d = 2
 PATH = Graph(4, [(0, 1), (1, 2), (2, 3)], name="path")
-
-
-class Result(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Result]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command line in this process, in an empty folder, without network."""
-    folder = tmp_path / "here"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    monkeypatch.delenv("GEOGAE_DATA", raising=False)
-    monkeypatch.setenv("GEOGAE_TU_URL", "http://127.0.0.1:9/none")
-    monkeypatch.setattr(qm9, "find", list)
-
-    def run(*arguments: object) -> Result:
-        with pytest.raises(SystemExit) as exit:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return Result(exit.value.code, captured.out, captured.err)  # type: ignore[arg-type]
-
-    return run
 
 
 def in_new_process(*arguments: str, **options: object) -> subprocess.Popen[str]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
+from shell import Run
 
 from geogae import GeoGAE, datasets, formats, presets
-from geogae.cli import main
 from geogae.cli.train import parse_changes
 
 TINY = {"token_dim": 16, "latent_dim": 32, "encoder_hidden": 32, "encoder_layers": 1, "encoder_heads": 2}
@@ -20,32 +19,10 @@ TINY |= {"decoder_hidden": 32, "decoder_layers": 1, "passes": 1, "batch_size": 8
 SMALL = [word for name, value in TINY.items() for word in ("--set", f"{name}={value}")]
 
 
-class Result(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Result]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command line in this process, in a folder with nothing but 24 graphs."""
-    folder = tmp_path / "here"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("GEOGAE_TU_URL", "http://127.0.0.1:9/none")
-    monkeypatch.delenv("GEOGAE_DATA", raising=False)
+@pytest.fixture(autouse=True)
+def graphs(run: Run) -> None:
+    """24 graphs lie in the folder."""
     formats.write(datasets.load("MUTAG")[:24], "graphs.jsonl")
-
-    def run(*arguments: object) -> Result:
-        with pytest.raises(SystemExit) as exit:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return Result(exit.value.code, captured.out, captured.err)  # type: ignore[arg-type]
-
-    return run
 
 
 @pytest.fixture
