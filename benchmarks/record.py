@@ -25,8 +25,8 @@ def record(name: str, config: dict[str, Any], result: Any, seconds: float) -> Pa
         "config": config,
         "result": result,
         "seconds": round(seconds, 2),
-        "commit": _git("rev-parse", "--short", "HEAD"),
-        "modified": bool(_git("status", "--porcelain", "--", "src", "benchmarks/*.py")),
+        "commit": _COMMIT,
+        "modified": _MODIFIED,
         "versions": {"python": platform.python_version(), **{library: version(library) for library in libraries}},
         "machine": {"processor": _processor(), "cores": _cores(), "system": platform.system()},
         "when": time.strftime("%Y-%m-%d"),
@@ -55,3 +55,8 @@ def _cores() -> int:
     import os
 
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# Read when the program starts: a long run is of the code that it loaded, whatever is committed meanwhile.
+_COMMIT = _git("rev-parse", "--short", "HEAD")
+_MODIFIED = bool(_git("status", "--porcelain", "--", "src", "benchmarks/*.py"))
