@@ -96,28 +96,15 @@ def sequential() -> str:
         if not (RESULTS / f"sequential-{name}.json").exists():
             continue
         found = result(f"sequential-{name}")
-        test = found["result"]["test"]
-        floor = 100 * result("sequential-floors")["result"][name]["f1"]
+        test, config = found["result"]["test"], found["config"]
+        f1, floor = 100 * test["f1"], 100 * result("sequential-floors")["result"][name]["f1"]
         rows.append(
-            [name, f"{floor:.1f}", f"{100 * test['f1']:.1f}", PAPER_F1[name], f"{100 * test['f1'] - PAPER_F1[name]:+.1f}",
+            [name, f"{floor:.1f}", f"{f1:.1f}", PAPER_F1[name], f"{f1 - PAPER_F1[name]:+.1f}",
              f"{100 * test['exact']:.1f} %", f"{test['size_error']:.2f}", PAPER_SIZE[name],
-             f"{found['config']['minutes']:g} min × {found['config']['threads']}", found["result"]["curve"][-1]["step"]]
+             f"{config['minutes']:g} min × {config['threads']}", found["result"]["curve"][-1]["step"]]
         )  # fmt: skip
-    return table(
-        [
-            "data set",
-            "floor: path, true size",
-            "F1",
-            "paper",
-            "difference",
-            "exact",
-            "size error",
-            "paper",
-            "time × cores",
-            "steps",
-        ],
-        rows,
-    )
+    header = ["data set", "floor: path, true size", "F1", "paper", "difference", "exact", "size error", "paper"]
+    return table([*header, "time × cores", "steps"], rows)
 
 
 def analysis() -> str:
