@@ -6,6 +6,7 @@ import inspect
 import json
 import logging
 import os
+import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import fit_clouds
 from geogae.graph import Graph
 from geogae.model.autoencoder import SequentialAutoencoder
+from geogae.model.linear import LinearAutoencoder
 from geogae.parameters import check_parameters
 from geogae.training.batches import Sequences
 from geogae.training.checkpoint import load_checkpoint, save_checkpoint
@@ -56,11 +58,11 @@ class GeoGAE:
     Presets hold the paper's values (Section 4.1) for its seven data sets.
 
     Parameters:
-        architecture: ``"sequential"`` is the paper's.
+        architecture: ``"sequential"`` is the paper's; ``"linear"`` is PCA of the ordered clouds, ready in seconds.
         dim: geometry dimension d, d-1 coordinates and a radius; ``"auto"`` for the smallest that is exact.
         order: how the nodes are ordered: ``"greedy"`` is Algorithm 1, ``"axis"`` the first principal axis.
         token_dim: width of a token (the paper's tok-d).
-        latent_dim: size m of z (emb); a multiple of token_dim, each of the CLS tokens being one part.
+        latent_dim: size m of z (emb); if sequential a multiple of token_dim, each CLS token being one part.
         bundle: nodes b in a token.
         encoder_hidden: width of the encoder's feed-forward layers.
         encoder_layers: their number.
@@ -87,7 +89,7 @@ class GeoGAE:
 
     def __init__(
         self,
-        architecture: Literal["sequential"] = "sequential",
+        architecture: Literal["sequential", "linear"] = "sequential",
         *,
         dim: int | Literal["auto"] = "auto",
         order: Literal["greedy", "axis"] = "greedy",
@@ -219,14 +221,37 @@ class GeoGAE:
         clouds = fit_clouds(graphs, self.dim, order=self.order, progress=progress)
         self.dim_ = clouds[0].dim
         held_out_clouds = fit_clouds(held_out, self.dim_, order=self.order, progress=progress)
-        self.max_nodes_ = HEADROOM * max(cloud.n for cloud in [*clouds, *held_out_clouds])
+        largest = max(cloud.n for cloud in [*clouds, *held_out_clouds])
+        self.max_nodes_ = largest if self._has_slots else HEADROOM * largest
         self.model_ = self._build()
+        if isinstance(self.model_, LinearAutoencoder):
+            begin = time.monotonic()
+            self.model_.fit([cloud.balls for cloud in clouds])
+            measured = {f"validation_{name}": value for name, value in self._evaluate_clouds(held_out_clouds).items()}
+            self.history_ = [{"seconds": round(time.monotonic() - begin, 2), "step": 0, "epoch": 0, **measured}]
+        else:
+            self.history_ = self._train(clouds, held_out_clouds, folder, resume, progress, peers)
+        self.model_.eval()
+        if folder and (peers is None or peers.writes):
+            self.save(folder)
+        return self
+
+    def _train(
+        self,
+        clouds: list[HyperballCloud],
+        held_out: list[HyperballCloud],
+        folder: Path | None,
+        resume: bool,
+        progress: bool,
+        peers: Processes | None,
+    ) -> list[dict[str, Any]]:
+        """Take the network to the end of its budget; the history of its validations."""
         sequences = Sequences(clouds)
         trainer = Trainer(
             self.model_,
             sequences,
             partial(sequential_objective, kl_weight=self.kl_weight, kl_epochs=self.kl_epochs, rho=self.rho),
-            lambda: self._evaluate_clouds(held_out_clouds),
+            lambda: self._evaluate_clouds(held_out),
             lr=self.lr,
             batch_size=self.batch_size,
             epochs=self.epochs,
@@ -241,17 +266,20 @@ class GeoGAE:
             peers=peers,
             progress=progress,
         )
-        self.history_ = trainer.run(resume).history
-        self.model_.eval()
-        if folder and (peers is None or peers.writes):
-            self.save(folder)
-        return self
+        return trainer.run(resume).history
 
     def fit_transform(self, graphs: Any, y: Any = None) -> NDArray[np.float32]:
         graphs = as_graphs(graphs)  # once, should it be a generator
         return self.fit(graphs, y).transform(graphs)
 
+    @property
+    def _has_slots(self) -> bool:
+        """Whether there is a place for each node, and so a largest graph that fits."""
+        return self.architecture == "linear"
+
     def _build(self) -> nn.Module:
+        if self.architecture == "linear":
+            return LinearAutoencoder(self.dim_, slots=self.max_nodes_, latent_dim=self.latent_dim).to(self._device())
         with deterministic(self.seed):
             model = SequentialAutoencoder(
                 self.dim_,
@@ -282,7 +310,7 @@ class GeoGAE:
 
     def encode(self, graphs: Any) -> NDArray[np.float32]:
         """Vectors z: (latent_dim,) for one graph, (count, latent_dim) for several; any supported kind of graph."""
-        z = self._encode_clouds(self._clouds(graphs))
+        z = self._encode_clouds(self._clouds(graphs, whole=True))
         return z[0] if is_graph(graphs) else z
 
     def decode(self, z: ArrayLike, *, details: bool = False) -> Any:
@@ -308,7 +336,9 @@ class GeoGAE:
     def evaluate(self, graphs: Any) -> dict[str, float]:
         """How well unseen graphs come back through z: see :func:`geogae.metrics.evaluate`."""
         clouds = self._clouds(graphs)
-        return {**self._evaluate_clouds(clouds), "inexact_clouds": float(sum(not cloud.exact for cloud in clouds))}
+        inexact = sum(not cloud.exact for cloud in clouds)
+        large = sum(not self._carries(cloud) for cloud in clouds)
+        return {**self._evaluate_clouds(clouds), "inexact_clouds": float(inexact), "too_large": float(large)}
 
     def transform(self, graphs: Any) -> NDArray[np.float32]:
         return np.atleast_2d(self.encode(graphs))
@@ -320,18 +350,30 @@ class GeoGAE:
         """The paper's F1."""
         return self.evaluate(graphs)["f1"]
 
-    def reconstruct(self, graphs: Any) -> list[tuple[Graph, Graph]]:
-        """Each graph in the model's node order beside what comes back from its z."""
+    def reconstruct(self, graphs: Any) -> list[tuple[Graph, Graph | None]]:
+        """Each graph in the model's node order beside what comes back from its z; None if it is too large for one."""
         clouds = self._clouds(graphs)
-        return list(zip(_ordered(clouds), [d.graph for d in self._decode(self._encode_clouds(clouds))], strict=True))
+        return [
+            (true, decoding and decoding.graph)
+            for true, decoding in zip(_ordered(clouds), self._through_z(clouds), strict=True)
+        ]
 
-    def _clouds(self, graphs: Any) -> list[HyperballCloud]:
+    def _clouds(self, graphs: Any, whole: bool = False) -> list[HyperballCloud]:
+        """The clouds of graphs; those that the model cannot carry ``whole`` are an error, or else told."""
         self._check_fitted()
         graphs = as_graphs(graphs)
-        large = [graph.n for graph in graphs if graph.n > self.max_nodes_]
+        large = [graph for graph in graphs if graph.n > self.max_nodes_]
+        if large and whole and self._has_slots:
+            names = ", ".join(graph.name or "a graph without name" for graph in large[:3])
+            raise GeoGAEError(
+                f"{len(large)} of {len(graphs)} graphs ({names}{', …' * (len(large) > 3)}; up to "
+                f"{max(graph.n for graph in large)} nodes) have more than the {self.max_nodes_} nodes that this model "
+                f"carries; leave them out, train with graphs as large, or use architecture='sequential'"
+            )
         if large:
-            log.warning("%d graphs have more than the %d nodes this model decodes (up to %d): they will come back cut",
-                        len(large), self.max_nodes_, max(large))  # fmt: skip
+            lost = "are lost" if self._has_slots else "come back cut"
+            log.warning("%d graphs have more than the %d nodes that this model carries (up to %d): they %s",
+                        len(large), self.max_nodes_, max(graph.n for graph in large), lost)  # fmt: skip
         return fit_clouds(graphs, self.dim_, order=self.order)
 
     @torch.inference_mode()
@@ -358,9 +400,17 @@ class GeoGAE:
         return decodings
 
     def _evaluate_clouds(self, clouds: Sequence[HyperballCloud]) -> dict[str, float]:
-        decodings = self._decode(self._encode_clouds(clouds))
-        measured = metrics.evaluate(_ordered(clouds), [decoding.graph for decoding in decodings])
-        return {**measured, "truncated": float(np.mean([decoding.truncated for decoding in decodings]))}
+        decodings = self._through_z(clouds)
+        measured = metrics.evaluate(_ordered(clouds), [decoding and decoding.graph for decoding in decodings])
+        return {**measured, "truncated": float(np.mean([bool(d and d.truncated) for d in decodings]))}
+
+    def _through_z(self, clouds: Sequence[HyperballCloud]) -> list[Decoding | None]:
+        """What comes back of each cloud from its z alone; None where the model has no room for it."""
+        decodings = iter(self._decode(self._encode_clouds([cloud for cloud in clouds if self._carries(cloud)])))
+        return [next(decodings) if self._carries(cloud) else None for cloud in clouds]
+
+    def _carries(self, cloud: HyperballCloud) -> bool:
+        return not self._has_slots or cloud.n <= self.max_nodes_
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):

@@ -37,19 +37,22 @@ def same_topology(true: Graph, decoded: Graph) -> bool:
     return canonical_form(true.topology()) == canonical_form(decoded.topology())
 
 
-def scores(true: Sequence[Graph], decoded: Sequence[Graph]) -> dict[str, NDArray[np.float64]]:
-    """Graph by graph: ``f1``, ``exact`` (0 or 1) and ``size_error`` (nodes too many, or too few if negative)."""
+def scores(true: Sequence[Graph], decoded: Sequence[Graph | None]) -> dict[str, NDArray[np.float64]]:
+    """Graph by graph: ``f1``, ``exact`` (0 or 1) and ``size_error`` (nodes too many, or too few if negative).
+
+    A decoded graph is None where a model cannot carry the true one: nothing came back, all its nodes are missing.
+    """
     if len(true) != len(decoded) or not len(true):
         raise GeoGAEError(f"{len(true)} true and {len(decoded)} decoded graphs; give equally many, at least one")
     pairs = list(zip(true, decoded, strict=True))
     return {
-        "f1": np.array([edge_f1(t, d) for t, d in pairs]),
-        "exact": np.array([same_topology(t, d) for t, d in pairs], dtype=float),
-        "size_error": np.array([d.n - t.n for t, d in pairs], dtype=float),
+        "f1": np.array([0.0 if d is None else edge_f1(t, d) for t, d in pairs]),
+        "exact": np.array([d is not None and same_topology(t, d) for t, d in pairs], dtype=float),
+        "size_error": np.array([(0 if d is None else d.n) - t.n for t, d in pairs], dtype=float),
     }
 
 
-def evaluate(true: Sequence[Graph], decoded: Sequence[Graph]) -> dict[str, float]:
+def evaluate(true: Sequence[Graph], decoded: Sequence[Graph | None]) -> dict[str, float]:
     """Averages over the graphs, as fractions:
 
     ``f1`` weighted by the true number of nodes (the paper's), ``f1_unweighted``, ``exact`` (the rate of isomorphic

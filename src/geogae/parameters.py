@@ -11,7 +11,7 @@ from geogae.errors import GeoGAEError
 from geogae.geometry.fitting import check_device, check_dim
 from geogae.model.attention import head_dim
 
-ARCHITECTURES = ("sequential",)
+ARCHITECTURES = ("sequential", "linear")
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "architecture": ARCHITECTURES,
@@ -61,6 +61,8 @@ def check_parameters(values: Mapping[str, Any]) -> None:
         check_dim(values["dim"])
     if values["device"] != "auto":
         check_device(values["device"])
+    if values["architecture"] == "linear":
+        return
     latent, token = values["latent_dim"], values["token_dim"]
     for heads in (values["encoder_heads"], values["decoder_heads"]):
         head_dim(token, heads)

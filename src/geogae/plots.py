@@ -239,7 +239,7 @@ def _explain_colours(figure: Figure, clouds: Sequence[HyperballCloud], categorie
 
 
 def plot_reconstructions(
-    pairs: Sequence[tuple[Graph, Graph]], path: str | os.PathLike[str] | None = None, *, columns: int = 3
+    pairs: Sequence[tuple[Graph, Graph | None]], path: str | os.PathLike[str] | None = None, *, columns: int = 3
 ) -> Figure:
     """Each graph beside what came back from its vector, nodes in the same places; wrong and missing edges in red."""
     if not pairs or columns < 1:
@@ -248,8 +248,8 @@ def plot_reconstructions(
     rows = -(-len(pairs) // columns)
     figure = Figure(figsize=(2 * PANEL * columns, (PANEL + 0.4) * rows), layout="constrained")
     panels = figure.subplots(rows, 2 * columns, squeeze=False).reshape(-1, 2)
-    for (left, right), (true, decoded) in zip(panels, pairs, strict=False):
-        places = layout(true)
+    for (left, right), (true, back) in zip(panels, pairs, strict=False):
+        places, decoded = layout(true), back or Graph(1)
         extra = places[-1:] + 0.1 * np.arange(1, max(0, decoded.n - true.n) + 1)[:, None]  # nodes that should not be
         both = np.concatenate([places, extra])
         colours = _palette(len(both))  # by place in the node order, alike on both sides
@@ -265,6 +265,7 @@ def plot_reconstructions(
         verdict = (
             "exact" if not wrong and true.n == decoded.n else f"{wrong} edges wrong, {decoded.n - true.n:+d} nodes"
         )
+        verdict = "too large" if back is None else verdict
         right.set_title(f"from z: {verdict}", fontsize=9, color=ALARM if verdict != "exact" else INK)
     for panel in panels[len(pairs) :].flat:
         panel.set_axis_off()

@@ -80,9 +80,10 @@ def train(
         model.fit(training, validation=validation, run=folder, resume=resume, progress=peers.writes, peers=peers)
         if not peers.writes:
             return
-    from geogae.plots import plot_curves
+    if model.architecture != "linear":  # nothing was trained step by step
+        from geogae.plots import plot_curves
 
-    plot_curves(model.history_, folder / "curves.png")
+        plot_curves(model.history_, folder / "curves.png")
     best = max(model.history_, key=lambda row: row["validation_f1"])
     scores = {name.removeprefix("validation_"): value for name, value in best.items() if name.startswith("validation_")}
     if as_json:

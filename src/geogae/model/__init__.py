@@ -2,5 +2,6 @@
 
 from geogae.model.autoencoder import Passes, SequentialAutoencoder
 from geogae.model.decoder import Decoded
+from geogae.model.linear import LinearAutoencoder
 
-__all__ = ["Decoded", "Passes", "SequentialAutoencoder"]
+__all__ = ["Decoded", "LinearAutoencoder", "Passes", "SequentialAutoencoder"]

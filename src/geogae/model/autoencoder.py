@@ -11,7 +11,7 @@ from geogae.errors import GeoGAEError
 from geogae.model.bundles import bundle_up
 from geogae.model.decoder import Decoded, Decoder
 from geogae.model.encoder import Encoder
-from geogae.model.latent import Posterior, sample
+from geogae.model.latent import Posterior, check_latent, sample
 
 
 class Passes(NamedTuple):
@@ -76,10 +76,7 @@ class SequentialAutoencoder(nn.Module):
     def decode(self, z: Tensor, max_nodes: int) -> Decoded:
         """Balls, sizes and stop probabilities from z (B, m) alone; a graph cut at ``max_nodes`` is flagged."""
         _at_least(1, max_nodes=max_nodes)
-        if z.ndim != 2 or z.shape[1] != self.latent_dim:
-            raise GeoGAEError(f"z has shape {tuple(z.shape)}; this model decodes rows of {self.latent_dim} numbers")
-        if not z.isfinite().all():
-            raise GeoGAEError(f"z has {int((~z.isfinite()).sum())} values that are not finite; encode the graphs again")
+        check_latent(z, self.latent_dim)
         return self.decoder.generate(self._tokens(z), max_nodes)
 
     def forward(self, balls: Tensor, sizes: Tensor, generator: torch.Generator | None = None) -> Passes:

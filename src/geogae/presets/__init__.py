@@ -10,14 +10,13 @@ from typing import Any
 from geogae.errors import GeoGAEError
 
 _FOLDER = files(__package__)
-ALIASES = {  # the plain names are the paper's recipe until there is a better one
-    name: f"paper/{name}" for name in ("mutag", "aids", "imdb-binary", "qm9", "syntheticnew", "collab", "reddit-binary")
-}
+DATASETS = ("mutag", "aids", "imdb-binary", "qm9", "syntheticnew", "collab", "reddit-binary")
+ALIASES = {name: f"paper/{name}" for name in DATASETS}  # the paper's recipe until there is a better one
 
 
 def names() -> list[str]:
     """Every preset, plain names first."""
-    return [*ALIASES, *ALIASES.values()]
+    return [*DATASETS, *(f"{recipe}/{name}" for recipe in ("paper", "linear") for name in DATASETS)]
 
 
 def text(name: str) -> str:

@@ -1,0 +1,94 @@
+"""The linear autoencoder: the size and the first m - 1 principal components of the padded, ordered balls.
+
+Decoding is linear: z says how far to go along each principal axis from the mean cloud. Encoding asks for the z whose
+decoding is nearest on the nodes that are there; the slots beyond them may come out as they like. A graph of
+n·d ≤ m - 1 numbers so comes back as it was, and larger ones share what the training clouds have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from torch import Tensor, nn
+
+from geogae.model.decoder import Decoded
+from geogae.model.latent import check_latent
+
+NOISE = 1e-3  # standard deviation, in the units of the balls, to which a cloud is met; margins are wider by far
+
+
+class LinearAutoencoder(nn.Module):
+    """Balls come ordered and padded, (B, n, d), with ``sizes`` (B,), n at most ``slots``. Nothing here is trained."""
+
+    def __init__(self, d: int, *, slots: int, latent_dim: int) -> None:
+        super().__init__()
+        self.d, self.slots, self.latent_dim = d, slots, latent_dim
+        self.mean: Tensor
+        self.axes: Tensor
+        self.deviations: Tensor
+        self.register_buffer("mean", torch.zeros(slots * d))
+        self.register_buffer("axes", torch.zeros(latent_dim - 1, slots * d))  # orthonormal rows; 0 beyond the rank
+        self.register_buffer("deviations", torch.zeros(latent_dim - 1))  # of the training clouds along each axis
+
+    def fit(self, clouds: Sequence[NDArray[np.float32]]) -> None:
+        """Principal components of clouds (n, d), their empty slots filled with zeros."""
+        padded = np.zeros((len(clouds), self.slots, self.d))
+        for row, balls in enumerate(clouds):
+            padded[row, : len(balls)] = balls
+        mean, axes, deviations = principal_components(padded.reshape(len(clouds), -1), self.latent_dim - 1)
+        self.mean.copy_(torch.from_numpy(mean))
+        self.axes[: len(axes)] = torch.from_numpy(axes)
+        self.deviations[: len(axes)] = torch.from_numpy(deviations)
+
+    def encode(self, balls: Tensor, sizes: Tensor) -> Tensor:
+        """z, (B, m): the size, then the likeliest components given the nodes that are there."""
+        loadings = (self.axes * self.deviations[:, None]).double()  # (m-1, s·d)
+        offsets = balls.double().flatten(1) - self.mean[: balls.shape[1] * self.d].double()  # (B, n·d)
+        z = torch.zeros(len(balls), self.latent_dim, dtype=torch.float64, device=balls.device)
+        z[:, 0] = sizes
+        gram = NOISE**2 * torch.eye(len(loadings), dtype=torch.float64, device=balls.device)
+        end = 0
+        for n in sizes.unique().tolist():  # ascending: each size adds its slots to the Gram matrix of the one before
+            begin, end = end, n * self.d
+            gram += loadings[:, begin:end] @ loadings[:, begin:end].T
+            these = sizes == n
+            seen = loadings[:, :end] @ offsets[these, :end].T  # (m-1, b)
+            z[these, 1:] = torch.cholesky_solve(seen, torch.linalg.cholesky(gram)).T * self.deviations
+        return z.float()
+
+    def decode(self, z: Tensor, max_nodes: int) -> Decoded:
+        """Balls and sizes from z (B, m) alone; a size beyond the slots is cut and flagged."""
+        check_latent(z, self.latent_dim)
+        limit = min(max_nodes, self.slots)
+        asked = z[:, 0].round().clamp(1, 2**31).long()
+        sizes = asked.clamp(max=limit)
+        n = int(sizes.max()) if len(z) else 0
+        balls = (self.mean + z[:, 1:] @ self.axes).unflatten(1, (self.slots, self.d))[:, :n]  # (B, n, d)
+        slot = torch.arange(1, n + 1, device=z.device)
+        present, last = slot <= sizes[:, None], slot == sizes[:, None]
+        return Decoded(balls.where(present[..., None], 0), sizes, last.float(), asked > limit)
+
+
+def principal_components(
+    rows: NDArray[np.float64], count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Mean (p,), at most ``count`` principal axes (k, p) and the deviations along them (k,) of rows (N, p).
+
+    From the eigenvectors of whichever of the two Gram matrices is smaller.
+    """
+    mean = rows.mean(0)
+    centred = rows - mean
+    wide = centred.shape[0] < centred.shape[1]
+    gram = centred @ centred.T if wide else centred.T @ centred
+    size = len(gram)
+    values, vectors = eigh(gram, subset_by_index=(max(0, size - count), size - 1))
+    values, vectors = values[::-1], vectors[:, ::-1]  # largest first
+    kept = values > 1e-10 * max(values[0], 1e-300)
+    values, vectors = values[kept], vectors[:, kept]
+    axes = (centred.T @ vectors / np.sqrt(values)).T if wide else vectors.T
+    axes = axes * np.where(axes[np.arange(len(axes)), np.abs(axes).argmax(1)] < 0, -1, 1)[:, None]  # a sign of its own
+    return mean, axes, np.sqrt(values / len(rows))
