@@ -358,6 +358,11 @@ class GeoGAE:
             for true, decoding in zip(_ordered(clouds), self._through_z(clouds), strict=True)
         ]
 
+    def ordered(self, graphs: Any) -> list[Graph]:
+        """Each graph with its nodes in the order in which the model reads and writes them."""
+        self._check_fitted()
+        return _ordered(fit_clouds(graphs, self.dim_, order=self.order))
+
     def _clouds(self, graphs: Any, whole: bool = False) -> list[HyperballCloud]:
         """The clouds of graphs; those that the model cannot carry ``whole`` are an error, or else told."""
         self._check_fitted()

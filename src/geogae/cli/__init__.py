@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from geogae.cli import cloud, datasets, demo, encode, evaluate, presets, train
+from geogae.cli import benchmark, cloud, datasets, demo, encode, evaluate, presets, train
 from geogae.errors import GeoGAEError
 
 app = typer.Typer(
@@ -36,6 +36,7 @@ for verb in (
 ):
     app.command()(verb)
 app.add_typer(presets.presets, name="presets")
+app.add_typer(benchmark.benchmark, name="benchmark")
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, wherever this version of typer keeps it
 
@@ -63,6 +64,7 @@ def _geogae(
       geogae evaluate runs/mutag                    how well unseen graphs come back
       geogae encode runs/mutag graphs.jsonl -o z.npy
       geogae decode runs/mutag z.npy -o back.jsonl
+      geogae benchmark run --datasets MUTAG         floors and methods, measured alike
     """
     if version:
         from geogae import __version__

@@ -29,7 +29,9 @@ def listing(context: typer.Context) -> None:
 
         for name in known.names():
             values = known.read(name)
-            shape = "d = {dim}, m = {latent_dim}, {encoder_layers} + {decoder_layers} layers".format(**values)
+            shape = "d = {dim}, m = {latent_dim}".format(**values)
+            if values["architecture"] != "linear":
+                shape += ", {encoder_layers} + {decoder_layers} layers".format(**values)
             typer.echo(f"{name:<22}{values['dataset']:<15}{values['architecture']:<12}{shape}")
 
 

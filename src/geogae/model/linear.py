@@ -19,6 +19,7 @@ from geogae.model.decoder import Decoded
 from geogae.model.latent import check_latent
 
 NOISE = 1e-3  # standard deviation, in the units of the balls, to which a cloud is met; margins are wider by far
+LEAST = 0.1  # deviation that any axis is given: training clouds that do not move along it prove little
 
 
 class LinearAutoencoder(nn.Module):
@@ -40,6 +41,8 @@ class LinearAutoencoder(nn.Module):
         for row, balls in enumerate(clouds):
             padded[row, : len(balls)] = balls
         mean, axes, deviations = principal_components(padded.reshape(len(clouds), -1), self.latent_dim - 1)
+        axes = completed(axes, self.latent_dim - 1)
+        deviations = np.pad(deviations, (0, len(axes) - len(deviations))).clip(LEAST)
         self.mean.copy_(torch.from_numpy(mean))
         self.axes[: len(axes)] = torch.from_numpy(axes)
         self.deviations[: len(axes)] = torch.from_numpy(deviations)
@@ -87,8 +90,31 @@ def principal_components(
     size = len(gram)
     values, vectors = eigh(gram, subset_by_index=(max(0, size - count), size - 1))
     values, vectors = values[::-1], vectors[:, ::-1]  # largest first
-    kept = values > 1e-10 * max(values[0], 1e-300)
+    kept = values > 1e-10 * max(values[0], 1.0)  # else rounding, not variance
     values, vectors = values[kept], vectors[:, kept]
     axes = (centred.T @ vectors / np.sqrt(values)).T if wide else vectors.T
     axes = axes * np.where(axes[np.arange(len(axes)), np.abs(axes).argmax(1)] < 0, -1, 1)[:, None]  # a sign of its own
     return mean, axes, np.sqrt(values / len(rows))
+
+
+def completed(axes: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Orthonormal rows (k, p) with more of them, up to ``count``, along the coordinates that they miss the most.
+
+    With fewer training clouds than z has room for, no number of z is left idle.
+    """
+    k, p = axes.shape
+    missed = 1 - (axes**2).sum(0)  # (p,), of each coordinate's unit vector
+    chosen = np.sort(np.argsort(-missed, kind="stable")[: max(0, min(count, p) - k)])
+    if not len(chosen):
+        return axes
+    rest = _units(chosen, p) - axes[:, chosen].T @ axes  # what is left of these unit vectors
+    rest, triangle = np.linalg.qr(rest.T)
+    rest = rest.T[np.abs(np.diag(triangle)) > 1e-6]
+    rest -= rest @ axes.T @ axes  # once more, against rounding
+    return np.concatenate([axes, rest / np.linalg.norm(rest, axis=1, keepdims=True)])
+
+
+def _units(chosen: NDArray[np.int64], p: int) -> NDArray[np.float64]:
+    units = np.zeros((len(chosen), p))
+    units[np.arange(len(chosen)), chosen] = 1
+    return units

@@ -1,0 +1,5 @@
+"""An honest benchmark: every method and data set on the same splits, by the same metrics, beside floors and the paper.
+
+One run, from plan to table: ``plan`` says what is to be run, ``folds`` gives its graphs, ``methods`` fits and decodes,
+``runner`` measures and writes one JSON file, ``results`` reads them back, ``tables`` and ``figures`` show them.
+"""

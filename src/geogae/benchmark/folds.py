@@ -1,0 +1,59 @@
+"""The graphs of a run. What is fitted and chosen sees training and validation graphs; the test graphs have one door."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from functools import lru_cache
+from pathlib import Path
+
+from geogae import datasets, formats
+from geogae.benchmark.plan import Run
+from geogae.errors import GeoGAEError
+from geogae.graph import Graph
+
+TEST_READS = "test_reads.jsonl"  # in the results folder: who looked at which test graphs, and when
+
+
+def development(run: Run) -> tuple[list[Graph], list[Graph]]:
+    """Training and validation graphs."""
+    train, validation, _ = _parts(run.dataset, run.sample, run.split, run.seed)
+    return train, validation
+
+
+def held_out(run: Run, results: Path) -> list[Graph]:
+    """The test graphs. Nothing else in the benchmark reads them, and every reading is a line in the log."""
+    line = json.dumps({"when": time.strftime("%Y-%m-%d %H:%M:%S"), "run": str(run)}) + "\n"
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        log = os.open(results / TEST_READS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            os.write(log, line.encode())  # one write: lines of several processes do not mix
+        finally:
+            os.close(log)
+    except OSError as error:
+        raise GeoGAEError(f"cannot write {results / TEST_READS}: {error.strerror}; choose another folder") from None
+    return _parts(run.dataset, run.sample, run.split, run.seed)[2]
+
+
+@lru_cache(maxsize=1)
+def _graphs(dataset: str, sample: int | None) -> list[Graph]:
+    graphs = formats.read(dataset) if Path(dataset).suffix or os.sep in dataset else datasets.load(dataset)
+    if sample is None:
+        return graphs
+    if sample > len(graphs):
+        raise GeoGAEError(f"{dataset}:{sample} asks for more than its {len(graphs)} graphs; ask for fewer")
+    import numpy as np
+
+    chosen = np.random.default_rng(0).choice(len(graphs), sample, replace=False)
+    return [graphs[i] for i in sorted(chosen)]
+
+
+@lru_cache(maxsize=1)
+def _parts(dataset: str, sample: int | None, split: str, seed: int) -> tuple[list[Graph], list[Graph], list[Graph]]:
+    parts = datasets.split(_graphs(dataset, sample), seed, disjoint=split == "disjoint")
+    if not all(parts):
+        counts = ", ".join(str(len(part)) for part in parts)
+        raise GeoGAEError(f"{dataset} splits into {counts} graphs; each part needs one: give more graphs")
+    return parts

@@ -1,0 +1,52 @@
+"""Where a result comes from: commit, versions, machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+LIBRARIES = ("geogae", "torch", "numpy", "scipy", "numba", "networkx")
+
+
+def provenance() -> dict[str, Any]:
+    """Ask when a program starts: a long run is of the code that it loaded, whatever is committed meanwhile."""
+    return {
+        "commit": _git("rev-parse", "--short", "HEAD") or None,
+        "modified": bool(_git("status", "--porcelain", "--", ":/src", ":/benchmarks/*.py")),
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in LIBRARIES}},
+        "machine": {"processor": _processor(), "cores": cores(), "system": platform.system()},
+        "when": time.strftime("%Y-%m-%d"),
+    }
+
+
+def _git(*arguments: str) -> str:
+    """Empty where this is no clone, or where there is no git."""
+    try:
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, cwd=Path(__file__).parent)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _version(library: str) -> str | None:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

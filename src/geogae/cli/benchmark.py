@@ -1,0 +1,79 @@
+"""``geogae benchmark``: methods on data sets, measured alike; and the tables and pictures made from the results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Option
+
+from geogae.cli.data import print_facts
+from geogae.errors import GeoGAEError
+
+benchmark = typer.Typer(no_args_is_help=True, help="Run methods on data sets, and report what they scored.")
+
+RESULTS = Path("benchmarks/scores")
+Results = Annotated[Path, Option(help="The folder of result files.")]
+
+
+@benchmark.command()
+def run(
+    methods: Annotated[str, Option(help="Names, such as path,linear,sequential; all floors if not given.")] = "",
+    datasets: Annotated[str, Option(help="Names or files; NAME:COUNT for a sample.")] = "MUTAG",
+    seeds: Annotated[str, Option(help="Such as 0-4 or 0,2.")] = "0-4",
+    split: Annotated[
+        str, Option(help="paper (at random), disjoint (isomorphic graphs on one side), or both.")
+    ] = "paper",
+    minutes: Annotated[float | None, Option(help="Budget of a trained method; its preset's if not given.")] = None,
+    sizes: Annotated[str, Option(help="Sizes m of z to go through, such as 8,16,32.")] = "",
+    change: Annotated[list[str] | None, Option("--set", metavar="NAME=VALUE", help="Change a parameter.")] = None,
+    threads: Annotated[int | None, Option(min=1, help="Threads of a run; all cores if not given.")] = None,
+    jobs: Annotated[int, Option(min=1, help="Runs at a time.")] = 1,
+    results: Results = RESULTS,
+    work: Annotated[Path, Option(help="Where trainings keep their checkpoints.")] = Path("runs/benchmark"),
+    retry: Annotated[bool, Option("--retry", help="Run again what failed before.")] = False,
+) -> None:
+    """Fit each method on training and validation graphs, and measure it once on the test graphs.
+
+    One JSON file for each method, data set, split and seed. Runs that have a result are skipped, an interrupted
+    training goes on from its checkpoint, and what fails is a result that says so.
+
+    \b
+    Examples:
+      geogae benchmark run                                              all floors on the embedded MUTAG
+      geogae benchmark run --methods linear --datasets MUTAG,AIDS,QM9:20000 --split both
+      geogae benchmark run --methods sequential --datasets AIDS --seeds 0-2 --minutes 10
+      geogae benchmark run --methods linear-tuned --datasets AIDS --sizes 8,16,32,64,128,192,384
+    """
+    from geogae.benchmark.methods import METHODS
+    from geogae.benchmark.plan import SPLITS, parse_numbers, plan
+    from geogae.benchmark.provenance import cores
+    from geogae.benchmark.runner import run_plan
+    from geogae.cli.train import parse_changes
+
+    changes = parse_changes(change or [])
+    if minutes is not None:
+        changes["minutes"] = int(minutes) if minutes.is_integer() else minutes
+    names = [name.strip() for name in methods.split(",") if name.strip()]
+    wanted = [name.strip() for name in datasets.split(",") if name.strip()]
+    if not wanted:
+        raise GeoGAEError("--datasets names none; give names such as MUTAG,AIDS")
+    counts = run_plan(
+        plan(
+            names or [name for name, entry in METHODS.items() if not entry.trained],
+            wanted,
+            parse_numbers(seeds, "--seeds"),
+            SPLITS if split == "both" else (split,),
+            parse_numbers(sizes, "--sizes") if sizes else (None,),
+            changes.items(),
+        ),
+        results,
+        work,
+        threads=threads or cores(),
+        jobs=jobs,
+        retry=retry,
+    )
+    print_facts({name: str(count) for name, count in counts.items()} | {"next": "geogae benchmark report"})
+    if counts["failed"]:
+        raise typer.Exit(1)
