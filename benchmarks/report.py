@@ -1,6 +1,6 @@
-"""Fill the tables of README.md and docs/*.md from benchmarks/results: numbers in prose are generated, never typed.
+"""Fill the tables of README.md and docs/*.md from benchmarks/results and benchmarks/scores: numbers are never typed.
 
-python benchmarks/report.py           # rewrite what stands between <!-- results: NAME --> and <!-- end -->
+python benchmarks/report.py           # what stands between <!-- results: NAME --> and <!-- end -->, and docs/benchmark
 python benchmarks/report.py --check   # exit 1 if any of it is out of date
 """
 
@@ -10,40 +10,45 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from geogae.benchmark.blocks import Tables, block_names, filled
+from geogae.benchmark.blocks import markdown_table as table
+from geogae.benchmark.figures import save_figures
+from geogae.benchmark.paper import paper
+from geogae.benchmark.results import read_results
+from geogae.benchmark.summary import summarise
+from geogae.benchmark.tables import tables
 from geogae.estimator import GeoGAE
 from geogae.files import atomic_path
 from geogae.geometry.recipe import Recipe
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-PAPER_DIM = {"MUTAG": 4, "AIDS": 6, "IMDB-BINARY": 6, "SYNTHETICnew": 6, "QM9": 4, "COLLAB": 9}
-PAPER_F1 = {"MUTAG": 61.3, "AIDS": 84.1, "IMDB-BINARY": 94.0, "SYNTHETICnew": 50.1}
-PAPER_SIZE = {"MUTAG": 0.12, "AIDS": 0.23, "IMDB-BINARY": 0.27, "SYNTHETICnew": 0.00}
-BLOCK = re.compile(r"(<!-- results: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+SCORES = ROOT / "benchmarks" / "scores"
+PICTURES = ROOT / "docs" / "benchmark"
 
 
 def result(name: str) -> dict[str, Any]:
     return json.loads((RESULTS / f"{name}.json").read_text())
 
 
-def table(header: list[str], rows: list[list[Any]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines) + "\n"
+def measured(prefix: str) -> list[str]:
+    """The paper's data sets that have a result of this kind."""
+    return [name for name in paper().datasets if (RESULTS / f"{prefix}-{name}.json").exists()]
 
 
 def exact() -> str:
     rows = []
-    for name, paper in PAPER_DIM.items():
+    for name in measured("geometry-exact"):
         found = result(f"geometry-exact-{name}")
         for row in found["result"]:
             asked = row["asked"] if row["asked"] != "auto" else f"auto → **{row['dim']}**"
             share = f"{row['exact']:,} of {row['graphs']:,}"
             label = f"{name} (sample)" if found["config"]["sample"] else name
-            rows.append([label, paper, asked, share, f"{row['margin']['smallest']:.2g}", f"{row['seconds']:.1f} s"])
+            margin, seconds = row["margin"]["smallest"], row["seconds"]
+            rows.append([label, paper().d[name], asked, share, f"{margin:.2g}", f"{seconds:.1f} s"])
     return table(["data set", "paper's d", "d asked for", "exact", "smallest margin", "time, 2 cores"], rows)
 
 
@@ -92,15 +97,14 @@ def scaling() -> str:
 
 def sequential() -> str:
     rows = []
-    for name in PAPER_F1:
-        if not (RESULTS / f"sequential-{name}.json").exists():
-            continue
+    for name in measured("sequential"):
         found = result(f"sequential-{name}")
         test, config = found["result"]["test"], found["config"]
         f1, floor = 100 * test["f1"], 100 * result("sequential-floors")["result"][name]["f1"]
+        printed = paper().geogae(name).mean
         rows.append(
-            [name, f"{floor:.1f}", f"{f1:.1f}", PAPER_F1[name], f"{f1 - PAPER_F1[name]:+.1f}",
-             f"{100 * test['exact']:.1f} %", f"{test['size_error']:.2f}", PAPER_SIZE[name],
+            [name, f"{floor:.1f}", f"{f1:.1f}", printed, f"{f1 - printed:+.1f}",
+             f"{100 * test['exact']:.1f} %", f"{test['size_error']:.2f}", paper().size_error[name].mean,
              f"{config['minutes']:g} min × {config['threads']}", found["result"]["curve"][-1]["step"]]
         )  # fmt: skip
     header = ["data set", "floor: path, true size", "F1", "paper", "difference", "exact", "size error", "paper"]
@@ -109,13 +113,12 @@ def sequential() -> str:
 
 def analysis() -> str:
     rows = []
-    for name in PAPER_F1:
-        if (RESULTS / f"sequential-{name}.json").exists():
-            found = result(f"sequential-{name}")["result"]
-            seen, forced = found["analysis"], found["analysis"]["teacher_forced_f1_by_pass"]
-            small, large = seen["f1_of_small_and_large_half"]
-            cells = [found["test"]["f1"], seen["train_f1"], forced[0], forced[-1], small, large]
-            rows.append([name, *(f"{100 * cell:.1f}" for cell in cells), f"{100 * seen['share_of_wrong_sizes']:.0f} %"])
+    for name in measured("sequential"):
+        found = result(f"sequential-{name}")["result"]
+        seen, forced = found["analysis"], found["analysis"]["teacher_forced_f1_by_pass"]
+        small, large = seen["f1_of_small_and_large_half"]
+        cells = [found["test"]["f1"], seen["train_f1"], forced[0], forced[-1], small, large]
+        rows.append([name, *(f"{100 * cell:.1f}" for cell in cells), f"{100 * seen['share_of_wrong_sizes']:.0f} %"])
     header = ["data set", "F1", "train", "teacher-forced", "last pass", "smaller half", "larger half", "wrong sizes"]
     return table(header, rows)
 
@@ -157,35 +160,32 @@ def recipe() -> str:
     )
 
 
-TABLES: dict[str, Callable[[], str]] = {
+TABLES: Tables = {
     "exact": exact, "relabel": relabel, "speed": speed, "kernels": kernels, "scaling": scaling,
     "sequential": sequential, "analysis": analysis, "ablations": ablations, "model-speed": model_speed,
     "parameters": parameters, "recipe": recipe,
 }  # fmt: skip
 
 
-def filled(text: str) -> str:
-    def fill(match: re.Match[str]) -> str:
-        try:
-            return match[1] + TABLES[match[2]]() + match[3]
-        except FileNotFoundError as error:
-            return f"{match[1]}*Not measured yet: {Path(str(error.filename)).name}*\n{match[3]}"
-
-    return BLOCK.sub(fill, text)
-
-
 def main() -> int:
+    check = "--check" in sys.argv
+    scores = summarise(read_results(SCORES)) if SCORES.exists() else []
+    known = {**TABLES, **tables(scores)}
     stale = []
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         text = path.read_text()
-        new = filled(text)
+        if unknown := set(block_names(text)) - known.keys():
+            sys.exit(f"{path.name}: there is no table {', '.join(unknown)}; valid are {', '.join(known)}")
+        new = filled(text, known)
         if new != text:
             stale.append(path.name)
-            if "--check" not in sys.argv:
+            if not check:
                 with atomic_path(path) as temporary:
                     temporary.write_text(new)
+    if not check:
+        save_figures(scores, PICTURES)
     print(f"out of date: {', '.join(stale)}" if stale else "all tables are up to date", file=sys.stderr)
-    return 1 if stale and "--check" in sys.argv else 0
+    return 1 if stale and check else 0
 
 
 if __name__ == "__main__":

@@ -1,12 +1,17 @@
-"""Being here puts this folder on the path of the tests, so that they can share `strategies`."""
+"""Being here puts this folder on the path of the tests, so that they can share `strategies` and `shell`."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from geogae.cli import main
+from geogae.datasets import qm9
+from shell import Result, Run
 
 settings.register_profile("geogae", deadline=None, derandomize="CI" in os.environ)  # a busy machine is no bug
 settings.load_profile("geogae")
@@ -18,3 +23,22 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GEOGAE_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command line in this process, in an empty folder, without network."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("GEOGAE_DATA", raising=False)
+    monkeypatch.setenv("GEOGAE_TU_URL", "http://127.0.0.1:9/none")
+    monkeypatch.setattr(qm9, "find", list)
+
+    def run(*arguments: object) -> Result:
+        with pytest.raises(SystemExit) as exit:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Result(exit.value.code, captured.out, captured.err)  # type: ignore[arg-type]
+
+    return run

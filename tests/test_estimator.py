@@ -18,9 +18,11 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from geogae import GeoGAE, GeoGAEError, Graph, datasets, formats
+from geogae import GeoGAE, GeoGAEError, Graph, datasets, formats, metrics
 from geogae.estimator import CONFIG, HEADROOM, WEIGHTS, Decoding
+from geogae.plots import plot_reconstructions
 
 TINY: dict[str, Any] = {
     "dim": 4,
@@ -36,7 +38,9 @@ TINY: dict[str, Any] = {
     "epochs": 2,
     "validations": 2,
 }
-KEYS = {"f1", "f1_unweighted", "exact", "size_error", "size_error_relative", "truncated", "inexact_clouds"}
+SCORES = {"f1", "f1_unweighted", "exact", "size_error", "size_error_relative", "truncated"}
+KEYS = SCORES | {"inexact_clouds", "too_large"}
+LINEAR: dict[str, Any] = {"architecture": "linear", "dim": 3, "order": "axis", "latent_dim": 50}
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +172,7 @@ def test_a_graph_that_is_too_large_is_flagged(
     model.encode(nx.path_graph(limit))
     assert not caplog.records
     model.encode([nx.path_graph(limit + 1), nx.path_graph(3)])
-    said = f"1 graphs have more than the {limit} nodes this model decodes (up to {limit + 1}): they will come back cut"
+    said = f"1 graphs have more than the {limit} nodes that this model carries (up to {limit + 1}): they come back cut"
     assert [record.getMessage() for record in caplog.records] == [said]
 
 
@@ -236,9 +240,9 @@ def test_what_is_no_vector(model: GeoGAE, z: Any, said: str) -> None:
 def test_evaluate(model: GeoGAE, graphs: list[Graph]) -> None:
     scores = model.evaluate(graphs[16:])
     assert scores.keys() == KEYS and all(isinstance(value, float) for value in scores.values())
-    assert scores["inexact_clouds"] == 0 <= scores["f1"] <= 1
+    assert scores["inexact_clouds"] == scores["too_large"] == 0 <= scores["f1"] <= 1
     assert model.evaluate(iter(graphs[16:])) == scores
-    assert {f"validation_{key}" for key in KEYS - {"inexact_clouds"}} < model.history_[-1].keys()
+    assert {f"validation_{key}" for key in SCORES} < model.history_[-1].keys()
     pairs = model.reconstruct(graphs[16:])
     assert [truth.n for truth, _ in pairs] == [graph.n for graph in graphs[16:]]
     with pytest.raises(GeoGAEError, match="at least one"):
@@ -274,6 +278,175 @@ def test_the_smallest_dimension(tmp_path: Path) -> None:
     model.save(tmp_path)
     loaded = GeoGAE.load(tmp_path)
     assert (loaded.dim, loaded.dim_) == ("auto", 2) and loaded.evaluate(nx.star_graph(2))["inexact_clouds"] == 0
+
+
+# -- linear ---
+
+
+@pytest.fixture(scope="module")
+def linear(graphs: list[Graph]) -> GeoGAE:
+    """Room for 28 nodes of 3 numbers in 50: the larger graphs come back in part."""
+    return GeoGAE(**LINEAR).fit(graphs[:16], validation=graphs[16:])
+
+
+def too_large(model: GeoGAE, by: int = 1) -> Graph:
+    n = model.max_nodes_ + by
+    return Graph(n, [(i, i + 1) for i in range(n - 1)], name="a long path")
+
+
+def test_linear_there_and_back(linear: GeoGAE, graphs: list[Graph]) -> None:
+    assert linear.max_nodes_ == max(graph.n for graph in graphs)
+    z = linear.encode(graphs)
+    assert z.shape == (24, 50) and z.dtype == np.float32 and z[:, 0].tolist() == [graph.n for graph in graphs]
+    back = linear.decode(z, details=True)
+    assert [decoding.graph for decoding in back] == linear.decode(z) == [linear.decode(row) for row in z]
+    assert [decoding.graph.n for decoding in back] == [graph.n for graph in graphs]
+    for true, decoding in zip(linear.ordered(graphs), back, strict=True):
+        assert decoding.cloud.to_graph() == decoding.graph and not decoding.truncated
+        assert decoding.stop.tolist() == [0.0] * (true.n - 1) + [1.0]
+        if true.n * linear.dim_ < 50:
+            assert decoding.graph.edges.tolist() == true.edges.tolist()
+    assert sum(graph.n * 3 < 50 for graph in graphs) > 5
+
+
+def test_linear_is_lossless_with_room_for_all(graphs: list[Graph]) -> None:
+    """Also for graphs that are nothing like the 4 that it was fitted to."""
+    model = GeoGAE(**{**LINEAR, "latent_dim": 3 * 28 + 1}).fit(graphs[:4], validation=graphs[5])
+    others = [nx.star_graph(9), nx.empty_graph(6), nx.complete_graph(8), nx.cycle_graph(28), Graph(1)]
+    scores = model.evaluate([*graphs[4:], *map(formats.as_graph, others)])
+    assert (model.max_nodes_, scores["f1"], scores["exact"], scores["size_error"]) == (28, 1, 1, 0)
+
+
+def test_linear_batched_is_single_and_relabelling_changes_nothing(linear: GeoGAE, graphs: list[Graph]) -> None:
+    z, random = linear.encode(graphs), np.random.default_rng(0)
+    assert np.stack([linear.encode(graph) for graph in graphs]) == pytest.approx(z, abs=1e-4)
+    shuffled = [graph.relabel(random.permutation(graph.n)) for graph in graphs]
+    assert linear.encode(shuffled) == pytest.approx(z, abs=1e-6)
+    assert linear.encode([]).shape == (0, 50)
+    ordered = linear.ordered(graphs)
+    assert [graph.edges.tolist() for graph in linear.ordered(shuffled)] == [graph.edges.tolist() for graph in ordered]
+    assert all(metrics.same_topology(*pair) for pair in zip(ordered, graphs, strict=True))
+    assert any(one.edges.tolist() != two.edges.tolist() for one, two in zip(ordered, graphs, strict=True))
+
+
+def test_linear_scores(linear: GeoGAE, graphs: list[Graph]) -> None:
+    scores = linear.evaluate(graphs[16:])
+    assert scores.keys() == KEYS and linear.score(graphs[16:]) == scores["f1"]
+    assert scores["size_error"] == scores["truncated"] == scores["too_large"] == 0 < scores["f1"] < 1
+    assert scores["f1"] == metrics.evaluate(*zip(*linear.reconstruct(graphs[16:]), strict=True))["f1"]
+    [row] = linear.history_
+    assert {f"validation_{key}": scores[key] for key in SCORES}.items() <= row.items() and row["step"] == 0
+
+
+def test_linear_z_of_any_size_and_no_training(graphs: list[Graph]) -> None:
+    """What only a trained model needs is not asked for."""
+    for m in (2, 3, 37):
+        model = GeoGAE(**{**LINEAR, "latent_dim": m}, token_dim=7, epochs=None, seed=3).fit(graphs)
+        assert model.encode(graphs[0]).shape == (m,)
+    with pytest.raises(GeoGAEError, match="latent_dim=1 must be a whole number, at least 2"):
+        GeoGAE(**{**LINEAR, "latent_dim": 1}).fit(graphs)
+    with pytest.raises(GeoGAEError, match="latent_dim=37 must be a multiple of token_dim=64"):
+        GeoGAE(latent_dim=37).fit(graphs)
+
+
+def test_linear_is_reproducible_and_knows_no_seed(linear: GeoGAE, graphs: list[Graph]) -> None:
+    other = clone(linear).set_params(seed=5).fit(graphs[:16], validation=graphs[16:])
+    assert np.array_equal(other.encode(graphs), linear.encode(graphs))
+
+
+def test_linear_cannot_carry_graphs_beyond_its_slots(
+    linear: GeoGAE, graphs: list[Graph], caplog: pytest.LogCaptureFixture
+) -> None:
+    limit, large = linear.max_nodes_, too_large(linear)
+    for given, names in (
+        (large, "1 of 1 graphs (a long path;"),
+        ([*graphs, large], "1 of 25 graphs (a long path;"),
+        ([nx.path_graph(limit + 2), large, large, large], "4 of 4 graphs (a graph without name, a long path, a long"),
+    ):
+        with pytest.raises(GeoGAEError) as error:
+            linear.encode(given)
+        said = str(error.value)
+        assert said.startswith(names) and "\n" not in said
+        assert f"have more than the {limit} nodes that this model carries; leave them out, train with graphs as" in said
+        assert ("path, …; up to" in said) == (len(names) > 40)
+    assert not caplog.records
+    assert linear.encode(too_large(linear, by=0)).shape == (50,)
+
+
+def test_linear_scores_graphs_beyond_its_slots_as_lost(
+    linear: GeoGAE, graphs: list[Graph], caplog: pytest.LogCaptureFixture
+) -> None:
+    few, large = graphs[16:18], too_large(linear)
+    alone = linear.evaluate(few)
+    scores = linear.evaluate([few[0], large, few[1]])
+    nodes = sum(graph.n for graph in few)
+    assert scores["too_large"] == 1 and alone["too_large"] == 0
+    assert scores["f1"] == pytest.approx(alone["f1"] * nodes / (nodes + large.n))
+    assert scores["size_error"] == pytest.approx(large.n / 3) and scores["truncated"] == 0
+    limit = linear.max_nodes_
+    said = f"1 graphs have more than the {limit} nodes that this model carries (up to {large.n}): they are lost"
+    assert caplog.messages == [said]
+    nothing = linear.evaluate(large)
+    assert (nothing["f1"], nothing["exact"], nothing["too_large"]) == (0, 0, 1)
+
+
+def test_linear_reconstructs_what_it_can(linear: GeoGAE, graphs: list[Graph], tmp_path: Path) -> None:
+    large = too_large(linear)
+    (first, back), (second, nothing), (_, again) = linear.reconstruct([graphs[0], large, graphs[1]])
+    assert (first.n, back and back.n) == (graphs[0].n,) * 2 and again == linear.decode(linear.encode(graphs[1]))
+    assert nothing is None and metrics.same_topology(second, large)
+    figure = plot_reconstructions([(first, back), (second, nothing)], tmp_path / "back.png")
+    assert figure.axes[3].get_title() == "from z: too large" and (tmp_path / "back.png").stat().st_size > 1000
+    assert [graph.n for graph in linear.ordered([large, graphs[0]])] == [large.n, graphs[0].n]
+
+
+@pytest.mark.parametrize(("z", "said"), [(np.zeros((2, 49)), "decodes rows of 50"), (np.full(50, np.nan), "z has 50")])
+def test_linear_what_is_no_vector(linear: GeoGAE, z: Any, said: str) -> None:
+    with pytest.raises(GeoGAEError, match=said):
+        linear.decode(z)
+
+
+def test_linear_sizes_beyond_the_slots_are_cut(linear: GeoGAE, caplog: pytest.LogCaptureFixture) -> None:
+    z = np.zeros((2, 50))
+    z[:, 0] = 5, 1e9
+    whole, cut = linear.decode(z, details=True)
+    assert (whole.graph.n, whole.truncated, cut.graph.n, cut.truncated) == (5, False, linear.max_nodes_, True)
+    assert (cut.stop <= 0.5).all()
+    assert caplog.messages == [f"1 of 2 graphs hit the limit of {linear.max_nodes_} nodes and are cut there"]
+
+
+def test_linear_saved_loaded_and_cloned(linear: GeoGAE, graphs: list[Graph], tmp_path: Path) -> None:
+    linear.save(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [CONFIG, WEIGHTS]
+    loaded = GeoGAE.load(tmp_path)
+    assert loaded.get_params() == linear.get_params() and loaded.max_nodes_ == linear.max_nodes_
+    z = linear.encode(graphs)
+    assert np.array_equal(loaded.encode(graphs), z) and loaded.decode(z) == linear.decode(z)
+    with pytest.raises(GeoGAEError, match="1 of 1 graphs"):
+        loaded.encode(too_large(loaded))
+    copy = clone(linear)
+    assert copy.get_params() == linear.get_params() and not hasattr(copy, "model_")
+    rewrite(tmp_path, params={**linear.get_params(), "latent_dim": 49})
+    with pytest.raises(GeoGAEError, match=r"does not fit config\.json beside it"):
+        GeoGAE.load(tmp_path)
+    rewrite(tmp_path, params={**linear.get_params(), "architecture": "sequential", "latent_dim": 64})
+    with pytest.raises(GeoGAEError, match=r"does not fit config\.json beside it"):
+        GeoGAE.load(tmp_path)
+
+
+def test_linear_before_a_classifier(graphs: list[Graph]) -> None:
+    labels = [graph.label for graph in graphs]
+    pipeline = make_pipeline(GeoGAE(**LINEAR), StandardScaler(), LogisticRegression())
+    assert pipeline.fit(graphs, labels).score(graphs, labels) > 0.8
+    assert np.array_equal(pipeline[:1].transform(graphs), pipeline[0].encode(graphs))
+    pipeline.set_params(geogae__latent_dim=20)
+    assert pipeline.fit(graphs, labels)[0].encode(graphs[0]).shape == (20,)
+
+
+def test_linear_from_one_graph() -> None:
+    for graph in (Graph(1), Graph(2, [(0, 1)]), Graph(3)):
+        model = GeoGAE(**LINEAR).fit([graph])
+        assert model.evaluate(graph)["exact"] == 1 and model.decode(model.encode(graph)) == graph
 
 
 # -- files ---

@@ -79,7 +79,24 @@ def test_size_errors_of_both_signs_do_not_cancel():
     assert metrics.evaluate(true, decoded)["size_error"] == 1.0
 
 
-@pytest.mark.parametrize(("true", "decoded"), [([], []), ([PATH], [PATH, PATH])])
+def test_a_graph_that_did_not_come_back():
+    """All its nodes and edges are missing; even a graph without edges has not come back."""
+    true, decoded = [PATH, Graph(5), PATH], [None, None, PATH]
+    each = metrics.scores(true, decoded)
+    assert each["f1"].tolist() == [0, 0, 1] and each["exact"].tolist() == [0, 0, 1]
+    assert each["size_error"].tolist() == [-3, -5, 0]
+    assert metrics.evaluate(true, decoded) == pytest.approx(
+        {
+            "f1": 3 / 11,
+            "f1_unweighted": 1 / 3,
+            "exact": 1 / 3,
+            "size_error": 8 / 3,
+            "size_error_relative": 8 / 11,
+        }
+    )
+
+
+@pytest.mark.parametrize(("true", "decoded"), [([], []), ([PATH], [PATH, PATH]), ([PATH], [])])
 def test_lists_must_match(true, decoded):
     with pytest.raises(GeoGAEError, match=f"{len(true)} true and {len(decoded)} decoded"):
         metrics.evaluate(true, decoded)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from geogae import GeoGAE, GeoGAEError, datasets, presets
+from geogae import GeoGAE, GeoGAEError, datasets, fit_clouds, presets
 
 # Section 4.1: tok-d / emb / geom-d / encoder / decoder / lr / encoder heads / decoder heads / batch
 TABLE = {
@@ -35,11 +36,39 @@ def test_the_papers_table(dataset: str) -> None:
 
 
 def test_every_preset_is_valid_and_has_its_data_set() -> None:
-    assert len(set(presets.names())) == len(presets.names()) == 2 * len(TABLE)
+    assert len(set(presets.names())) == len(presets.names()) == 3 * len(TABLE)
     for name in presets.names():
         GeoGAE.from_preset(name).check_params()
         assert presets.read(name)["dataset"] in datasets.names()
         assert GeoGAE.from_preset(name.upper()).get_params() == GeoGAE.from_preset(name).get_params()
+
+
+@pytest.mark.parametrize("dataset", TABLE)
+def test_linear_presets_have_the_papers_size_of_z(dataset: str) -> None:
+    name = f"linear/{dataset.lower()}"
+    values, model = presets.read(name), GeoGAE.from_preset(name)
+    assert name in presets.names() and values["dataset"] == dataset
+    assert (model.architecture, model.order) == ("linear", "axis")
+    assert model.latent_dim == GeoGAE.from_preset(f"paper/{dataset.lower()}").latent_dim
+    assert values.keys() == {"dataset", "architecture", "dim", "order", "latent_dim"}
+
+
+MEASURED = sorted((Path(__file__).parent.parent / "benchmarks" / "results").glob("geometry-exact-*.json"))
+
+
+@pytest.mark.parametrize("path", MEASURED, ids=lambda path: path.stem)
+def test_the_dimension_of_a_linear_preset_was_measured(path: Path) -> None:
+    """``auto`` found it to be the smallest in which all graphs are exact."""
+    record = json.loads(path.read_text())
+    [found] = [row for row in record["result"] if row["asked"] == "auto"]
+    assert found["exact"] == found["graphs"]
+    assert presets.read(f"linear/{record['config']['dataset'].lower()}")["dim"] == found["dim"]
+
+
+def test_the_dimension_of_mutag_is_the_smallest() -> None:
+    graphs, dim = datasets.load("MUTAG"), presets.read("linear/mutag")["dim"]
+    assert all(cloud.exact for cloud in fit_clouds(graphs, dim))
+    assert fit_clouds(graphs, "auto")[0].dim == dim
 
 
 def test_changes() -> None:
@@ -60,7 +89,9 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_told_what_is() -> None:
-    with pytest.raises(GeoGAEError, match=r"there is no preset 'nope'; valid are mutag, aids, .*paper/mutag.*\.toml"):
+    with pytest.raises(
+        GeoGAEError, match=r"there is no preset 'nope'; valid are mutag, aids, .*paper/mutag.*linear/aids.*\.toml"
+    ):
         GeoGAE.from_preset("nope")
     with pytest.raises(GeoGAEError, match=r"'colour' is no parameter of GeoGAE; valid are architecture, dim, .*seed"):
         GeoGAE.from_preset("mutag", colour="red")
@@ -78,7 +109,7 @@ BAD = {
     "dim": (1, "dim=1 must be a whole number from 2 to 64, or 'auto'"),
     "order": ("random", "order='random' is not known; valid are greedy, axis"),
     "precision": ("float16", "precision='float16' is not known; valid are auto, float32, bfloat16"),
-    "architecture": ("flow", "architecture='flow' is not known; valid are sequential"),
+    "architecture": ("flow", "architecture='flow' is not known; valid are sequential, linear"),
     "variational": ("yes", "variational='yes' is not known; valid are True, False"),
     "latent_dim": (100, "latent_dim=100 must be a multiple of token_dim=64; try latent_dim=128"),
     "encoder_heads": (3, "heads=3 does not cut token_dim=64 into equal heads of even width; try one of"),

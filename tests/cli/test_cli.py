@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from shell import Run
 
 import geogae
 from geogae import Graph, formats
 from geogae.cli.cloud import cloud as cloud_verb
 from geogae.geometry.fitting import fit_clouds
 from geogae.geometry.storage import load_clouds
+from shell import Run
 
 PNG = b"\x89PNG\r\n\x1a\n"
 CYCLE = Graph(6, [(i, (i + 1) % 6) for i in range(6)], name="cycle")  # no interval graph: inexact at d = 2

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shell import Run
 
-from geogae import GeoGAE, datasets, formats, presets
+from geogae import GeoGAE, Graph, datasets, formats, presets
 from geogae.cli.train import parse_changes
+from shell import Run
 
 TINY = {"token_dim": 16, "latent_dim": 32, "encoder_hidden": 32, "encoder_layers": 1, "encoder_heads": 2}
 TINY |= {"decoder_hidden": 32, "decoder_layers": 1, "passes": 1, "batch_size": 8, "validations": 2}
@@ -98,6 +98,33 @@ def test_resume_before_the_first_checkpoint(run: Run, trained: Path) -> None:
     options = ("--data", "graphs.jsonl", "--out", "run", "--epochs", 1, *SMALL)
     code, _, err = run("train", "mutag", *options, "--resume")
     assert code == 0 and "note: run holds no checkpoint yet: starting from the beginning" in err
+
+
+def test_linear_there_and_back(run: Run) -> None:
+    code, out, err = run("train", "linear/mutag", "--out", "run", "--set", "latent_dim=60", "--seed", 1)
+    assert (code, err) == (0, "note: 132 graphs to train on, 28 to choose by; the run is in run\n")
+    assert files("run") == ["config.json", "model.safetensors", "run.json"]
+    assert "F1" in out and "size error  0.000 nodes" in out
+    code, out, err = run("evaluate", "run", "--json", "--plot", "back.png")
+    scores = json.loads(out)
+    assert (code, err, scores["graphs"], scores["size_error"], scores["too_large"]) == (0, "", 28, 0, 0)
+    assert scores["f1"] == GeoGAE.load("run").evaluate(datasets.split(datasets.load("MUTAG"), 1)[2])["f1"] > 0.9
+    assert run("encode", "run", "graphs.jsonl", "-o", "z.npy").code == 0
+    assert run("decode", "run", "z.npy", "-o", "back.jsonl").code == 0
+    assert [graph.n for graph in formats.read("back.jsonl")] == [graph.n for graph in formats.read("graphs.jsonl")]
+
+
+def test_linear_and_a_graph_that_is_too_large(run: Run) -> None:
+    assert run("train", "linear/mutag", "--data", "graphs.jsonl", "--out", "run").code == 0
+    formats.write([*formats.read("graphs.jsonl")[:2], Graph(29, [(0, 28)], name="large")], "large.jsonl")
+    before = files()
+    code, out, err = run("encode", "run", "large.jsonl", "-o", "z.npy")
+    assert (code, out) == (2, "") and files() == before
+    assert err.startswith("error: 1 of 3 graphs (large; up to 29 nodes) have more than the 28 nodes that this model")
+    code, out, err = run("evaluate", "run", "large.jsonl", "--json", "--plot", "back.png")
+    assert code == 0 and json.loads(out)["too_large"] == 1
+    assert "warning: 1 graphs have more than the 28 nodes that this model carries (up to 29): they are lost\n" in err
+    assert Path("back.png").exists()
 
 
 def test_where_values_come_from(run: Run) -> None:
@@ -206,6 +233,7 @@ def test_presets(run: Run) -> None:
     lines = [line.split() for line in out.splitlines()]
     assert (code, err) == (0, "") and [line[0] for line in lines] == presets.names()
     assert lines[0][1:3] == ["MUTAG", "sequential"] and "d = 4, m = 128, 4 + 2 layers" in out
+    assert ["linear/mutag", *["MUTAG", "linear", "d", "=", "3,", "m", "=", "128"]] in lines
     assert run("presets", "show", "aids") == (0, presets.text("aids"), "")
     assert run("presets", "copy", "aids", "sub/my.toml") == (0, "", "")
     assert Path("sub/my.toml").read_text() == presets.text("aids")

@@ -219,18 +219,21 @@ class Entry(NamedTuple):
 
     make: Callable[[str, Settings], Method]  # for a data set, with changes; those that it does not know are an error
     trained: bool  # whether it takes a budget of minutes
+    sized: bool = True  # whether it has a z of size m
 
 
 def _floor(kind: type[Floor]) -> Entry:
     def make(dataset: str, changes: Settings) -> Method:
         paper = _preset("paper", dataset)
         settings = {"dim": paper.get("dim", "auto"), "order": paper.get("order", "greedy")}
-        changes = {name: value for name, value in changes.items() if name != "latent_dim"}
-        if unknown := changes.keys() - settings.keys():
+        changes = {name: value for name, value in changes.items() if name != "seed"}
+        if unknown := sorted(changes.keys() - settings.keys()):
             raise GeoGAEError(f"a floor has no parameter {', '.join(unknown)}; valid are {', '.join(settings)}")
-        return kind(**settings | changes)
+        settings |= changes
+        fit_clouds([], cache=False, **settings)  # nothing to fit: only what cannot be is told
+        return kind(**settings)
 
-    return Entry(make, trained=False)
+    return Entry(make, trained=False, sized=False)
 
 
 def _linear(dataset: str, changes: Settings) -> Method:
@@ -245,9 +248,8 @@ def _linear_tuned(dataset: str, changes: Settings) -> Method:
     paper, own = _preset("paper", dataset), _preset("linear", dataset)
     dims = dict.fromkeys((own.get("dim", "auto"), paper.get("dim", "auto")))
     shared = {"architecture": "linear", "latent_dim": paper.get("latent_dim", 192)}
-    return Autoencoder(
-        [{**shared, "dim": dim, "order": order, **changes} for dim in dims for order in ("axis", "greedy")]
-    )
+    candidates = [{**shared, "dim": dim, "order": order, **changes} for dim in dims for order in ("axis", "greedy")]
+    return Autoencoder([one for i, one in enumerate(candidates) if one not in candidates[:i]])
 
 
 def _sequential(dataset: str, changes: Settings) -> Method:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,7 +46,7 @@ def plan(
     seeds: Sequence[int],
     splits: Sequence[str],
     sizes: Sequence[int | None] = (None,),
-    changes: Iterable[tuple[str, Any]] = (),
+    changes: Collection[tuple[str, Any]] = (),
 ) -> list[Run]:
     """All runs, those of one data set and split together, so that its graphs are read once.
 
@@ -63,7 +63,7 @@ def plan(
     runs = []
     for (name, sample), split, seed, method, m in product(map(_dataset, datasets), splits, seeds, methods, sizes):
         own = {key: value for key, value in changes if METHODS[method].trained or key not in ("minutes", "epochs")}
-        own |= {} if m is None else {"latent_dim": m}
+        own |= {"latent_dim": m} if m is not None and METHODS[method].sized else {}
         METHODS[method].make(name, own)  # what cannot be is said now, not after the first hour
         runs.append(Run(method, tuple(sorted(own.items())), name, sample, split, seed))
     return list(dict.fromkeys(runs))
@@ -86,7 +86,7 @@ def _dataset(text: str) -> tuple[str, int | None]:
     name, colon, count = text.rpartition(":")
     if not colon:
         name, count = text, ""
-    if count and (not count.isdecimal() or int(count) < 10):
+    elif not name or not count.isdecimal() or int(count) < 10:
         raise GeoGAEError(f"the sample in {text!r} must be a whole number of graphs, at least 10, such as QM9:20000")
     known = {known.lower(): known for known in names()}
     return known.get(name.lower(), name), int(count) if count else None

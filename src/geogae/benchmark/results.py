@@ -14,11 +14,16 @@ from geogae.errors import GeoGAEError
 log = logging.getLogger("geogae")
 
 FORMAT = 1
-_FIELDS: dict[str, type | tuple[type, ...]] = {
-    "method": str, "changes": dict, "dataset": str, "sample": (int, type(None)), "split": str, "seed": int,
-    "error": (str, type(None)), "seconds": dict,
+_FIELDS: dict[str, Any] = {
+    "method": str, "changes": dict, "dataset": str, "sample": int | None, "split": str, "seed": int,
+    "error": str | None, "seconds.wall": int | float, "peak_gib": int | float | None, "threads": int,
+    "commit": str | None, "modified": bool, "command": str,
 }  # fmt: skip
-_SCORES = ("f1", "exact", "size_error")
+_SCORED: dict[str, Any] = {  # also in what did not fail
+    "config": dict, "told": str, "graphs.test": int, "too_large": int,
+    **{f"scores.{name}": int | float for name in ("f1", "exact", "size_error")},
+    **{f"seconds.{name}": int | float for name in ("fit", "encode", "decode", "cpu")},
+}  # fmt: skip
 
 
 def read_results(folder: Path) -> list[dict[str, Any]]:
@@ -37,15 +42,13 @@ def read_results(folder: Path) -> list[dict[str, Any]]:
 def read_result(path: Path) -> dict[str, Any]:
     """One result, or a :class:`GeoGAEError` that says why it is none."""
     try:
-        entry = json.loads(path.read_text(encoding="utf-8"))
+        entry = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
     except (OSError, ValueError) as error:
         raise GeoGAEError(f"{path} is not a whole JSON file ({error})") from None
     if not isinstance(entry, dict) or entry.get("format") != FORMAT:
         raise GeoGAEError(f"{path} is no result of geogae benchmark (format {FORMAT})")
-    wrong = [name for name, kind in _FIELDS.items() if not isinstance(entry.get(name, wrong_value), kind)]
-    if not wrong and entry["error"] is None:
-        scores = entry.get("scores")
-        wrong = [n for n in _SCORES if not isinstance(scores, Mapping) or not isinstance(scores.get(n), int | float)]
+    fields = _FIELDS | _SCORED if entry.get("error") is None else _FIELDS
+    wrong = [name for name, kind in fields.items() if not isinstance(_at(entry, name), kind)]
     if wrong:
         raise GeoGAEError(f"{path} is no whole result: {', '.join(wrong)} missing or of another kind")
     return entry
@@ -57,4 +60,15 @@ def run_of(entry: Mapping[str, Any]) -> Run:
     return Run(entry["method"], changes, entry["dataset"], entry["sample"], entry["split"], entry["seed"])
 
 
-wrong_value = object()  # is of no kind
+def _at(entry: Any, name: str) -> Any:
+    """The value under a dotted name; one of no kind where there is none."""
+    for part in name.split("."):
+        entry = entry.get(part, _NOTHING) if isinstance(entry, Mapping) else _NOTHING
+    return entry
+
+
+def _no_number(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number")
+
+
+_NOTHING = object()

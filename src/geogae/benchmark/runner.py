@@ -19,15 +19,17 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 
 from geogae.benchmark.folds import development, held_out
 from geogae.benchmark.methods import METHODS
 from geogae.benchmark.plan import Run
 from geogae.benchmark.provenance import provenance
-from geogae.benchmark.results import FORMAT, read_result
+from geogae.benchmark.results import FORMAT, read_result, run_of
 from geogae.errors import GeoGAEError
 from geogae.files import atomic_path
+from geogae.graph import Graph
 from geogae.progress import progress_bar
 
 log = logging.getLogger("geogae")
@@ -42,7 +44,7 @@ def run_plan(
 
     ``work`` keeps checkpoints, from which an interrupted training goes on. With ``retry`` failed runs are run again.
     """
-    todo = [run for run in runs if _missing(run.path(results), retry)]
+    todo = [run for run in runs if _missing(run, results, retry)]
     counts = {"done": 0, "failed": 0, "skipped": len(runs) - len(todo)}
     if counts["skipped"]:
         log.info("%d of %d runs have their result already", counts["skipped"], len(runs))
@@ -64,6 +66,8 @@ def run_plan(
             running = [pool.submit(one, run) for run in todo]
             for finished in as_completed(running):
                 run, entry = finished.result()
+                if "unavailable" in entry:
+                    raise GeoGAEError(entry["unavailable"])
                 _write(run.path(results), {**entry, "threads": threads, **origin})
                 counts["failed" if entry["error"] else "done"] += 1
                 log.info("%d of %d: %s: %s", sum(counts.values()), len(runs), run, _in_words(entry))
@@ -76,13 +80,22 @@ def run_plan(
 
 
 def measure(run: Run, results: Path, work: Path) -> dict[str, Any]:
-    """Fit, encode and decode, and compare; what goes wrong is the result's ``error``."""
+    """Fit, encode and decode, and compare; what goes wrong is the result's ``error``.
+
+    Graphs that are not on this machine are nobody's result: only ``unavailable`` says why.
+    """
     entry: dict[str, Any] = {"format": FORMAT, "method": run.method, "changes": dict(run.changes)}
     entry |= {"dataset": run.dataset, "sample": run.sample, "split": run.split, "seed": run.seed, "error": None}
+    try:
+        train, validation = development(run)
+    except GeoGAEError as error:
+        return {"unavailable": str(error)}
     _forget_peak()
     began, used = time.perf_counter(), time.process_time()
     try:
-        entry |= _measured(run, results, work)
+        measured = _measured(run, train, validation, results, work)
+        json.dumps(measured, allow_nan=False)  # NaN wherever it hides, or what no file can hold
+        entry |= measured
     except GeoGAEError as error:
         entry["error"] = str(error)
     except Exception as error:
@@ -94,11 +107,10 @@ def measure(run: Run, results: Path, work: Path) -> dict[str, Any]:
     return entry
 
 
-def _measured(run: Run, results: Path, work: Path) -> dict[str, Any]:
+def _measured(run: Run, train: list[Graph], validation: list[Graph], results: Path, work: Path) -> dict[str, Any]:
     from geogae import metrics
 
-    method = METHODS[run.method].make(run.dataset, dict(run.changes))
-    train, validation = development(run)
+    method = METHODS[run.method].make(run.dataset, {"seed": run.seed, **dict(run.changes)})
     clock = [time.perf_counter()]
     facts = dict(method.fit(train, validation, work))
     clock.append(time.perf_counter())
@@ -108,9 +120,12 @@ def _measured(run: Run, results: Path, work: Path) -> dict[str, Any]:
     clock.append(time.perf_counter())
     codes = method.encode(carried)
     clock.append(time.perf_counter())
-    decoded = iter(method.decode(codes))
-    back = [next(decoded) if method.max_nodes is None or graph.n <= method.max_nodes else None for graph in test]
+    decoded = method.decode(codes)
     clock.append(time.perf_counter())
+    if len(decoded) != len(carried):
+        raise GeoGAEError(f"{run.method} gave back {len(decoded)} graphs for {len(carried)}")
+    rest = iter(decoded)
+    back = [next(rest) if method.max_nodes is None or graph.n <= method.max_nodes else None for graph in test]
     scores, each = metrics.evaluate(true, back), metrics.scores(true, back)
     if not all(math.isfinite(score) for score in scores.values()):
         raise GeoGAEError(f"scores are not finite: {scores}")
@@ -142,7 +157,6 @@ class Worker:
     def __init__(self) -> None:
         self.process: SpawnProcess | None = None
         self.pipe: Connection
-        self.threads = 0
 
     def measure(self, run: Run, results: Path, work: Path, threads: int) -> dict[str, Any]:
         if self.process is None or not self.process.is_alive():
@@ -152,10 +166,10 @@ class Worker:
             self.process.start()
             theirs.close()
         began = time.perf_counter()
-        self.pipe.send((run, results, work))
         try:
+            self.pipe.send((run, results, work))
             return self.pipe.recv()
-        except EOFError:
+        except (EOFError, OSError):  # OSError if it did not live to read what was sent
             self.process.join()
             code = self.process.exitcode or 0
             how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
@@ -169,6 +183,7 @@ class Worker:
         if self.process is None or not self.process.is_alive():
             return
         with suppress(OSError):
+            self.pipe.send(None)  # in the background of a shell SIGINT may be ignored
             os.kill(self.process.pid or 0, signal.SIGINT)
         self.process.join(SAVING)
         self.process.terminate()
@@ -178,11 +193,19 @@ def _serve(pipe: Connection, threads: int) -> None:
     """In the worker: measure what comes until nothing comes any more."""
     import torch
 
+    Thread(target=_follow_parent, daemon=True).start()
     torch.set_num_threads(threads)
     logging.getLogger("geogae").setLevel(logging.ERROR)  # the plan's process talks
     with suppress(EOFError, KeyboardInterrupt):
-        while True:
-            pipe.send(measure(*pipe.recv()))
+        while task := pipe.recv():
+            pipe.send(measure(*task))
+
+
+def _follow_parent() -> None:
+    """Should the plan's process be killed, so is the worker, lest it train on beside the one of the next plan."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _forget_peak() -> None:
@@ -207,15 +230,19 @@ def _peak_gib() -> float | None:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def _missing(path: Path, retry: bool) -> bool:
-    """Whether a run is still to be done; a file that is no result is told, and made anew."""
+def _missing(run: Run, results: Path, retry: bool) -> bool:
+    """Whether a run is still to be done; a file that is no result of it is told, and made anew."""
+    path = run.path(results)
     if not path.exists():
         return True
     try:
-        return retry and read_result(path)["error"] is not None
+        entry = read_result(path)
+        if (other := run_of(entry)) != run:
+            raise GeoGAEError(f"{path} is of {other}, not of {run}")
     except GeoGAEError as error:
         log.warning("%s: it is made anew", error)
         return True
+    return retry and entry["error"] is not None
 
 
 def _write(path: Path, entry: Mapping[str, Any]) -> None:

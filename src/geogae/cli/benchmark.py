@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from typer import Option
 
-from geogae.cli.data import print_facts
+from geogae.cli.data import check_writable, print_facts, print_json
 from geogae.errors import GeoGAEError
+from geogae.files import atomic_path
+
+log = logging.getLogger("geogae")
 
 benchmark = typer.Typer(no_args_is_help=True, help="Run methods on data sets, and report what they scored.")
 
@@ -77,3 +81,50 @@ def run(
     print_facts({name: str(count) for name, count in counts.items()} | {"next": "geogae benchmark report"})
     if counts["failed"]:
         raise typer.Exit(1)
+
+
+@benchmark.command()
+def report(
+    results: Results = RESULTS,
+    output: Annotated[Path | None, Option("-o", "--output", help="Write the tables as .md.")] = None,
+    into: Annotated[
+        list[Path] | None, Option(metavar="FILE", help="Fill the blocks of this page; may be repeated.")
+    ] = None,
+    plots: Annotated[Path | None, Option(metavar="FOLDER", help="Save f1.png, sizes.png and time.png there.")] = None,
+    as_json: Annotated[bool, Option("--json", help="Print the rows behind the tables, F1 as fractions.")] = False,
+) -> None:
+    """Tables and pictures of what was run: our methods, floors, and the paper's scores beside them.
+
+    Markdown goes to stdout, unless -o, --into or --json ask for something else. A block of a page is what stands
+    between <!-- results: NAME --> and <!-- end -->; names are f1-paper, f1-disjoint, sizes, detail and origin.
+
+    \b
+    Examples:
+      geogae benchmark report
+      geogae benchmark report -o benchmark.md --plots pictures
+      geogae benchmark report --into README.md --into docs/benchmark.md
+      geogae benchmark report --results my_scores --json
+    """
+    check_writable(output, (".md",))
+    from geogae.benchmark.blocks import fill_file
+    from geogae.benchmark.results import read_results
+    from geogae.benchmark.summary import summarise
+    from geogae.benchmark.tables import document, tables
+
+    rows = summarise(read_results(results))
+    if not rows:
+        raise GeoGAEError(f"{results} holds no results; run geogae benchmark run first, or say --results")
+    for page in into or []:
+        log.info("%s %s", page, "is filled anew" if fill_file(page, tables(rows)) else "is up to date")
+    if output is not None:
+        with atomic_path(output) as temporary:
+            temporary.write_text(document(rows), encoding="utf-8")
+        log.info("wrote %s", output)
+    if plots is not None:
+        from geogae.benchmark.figures import save_figures
+
+        log.info("wrote %s", ", ".join(map(str, save_figures(rows, plots))))
+    if as_json:
+        print_json([row.as_dict() for row in rows])
+    elif not into and output is None:
+        typer.echo(document(rows), nl=False)

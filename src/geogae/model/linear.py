@@ -2,7 +2,8 @@
 
 Decoding is linear: z says how far to go along each principal axis from the mean cloud. Encoding asks for the z whose
 decoding is nearest on the nodes that are there; the slots beyond them may come out as they like. A graph of
-n·d ≤ m - 1 numbers so comes back as it was, and larger ones share what the training clouds have in common.
+n·d ≤ m - 1 numbers so comes back as it was, as long as the axes reach its slots (those that never move in training
+have one only if there is room left), and larger ones share what the training clouds have in common.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import eigh, qr
 from torch import Tensor, nn
 
 from geogae.model.decoder import Decoded
@@ -72,7 +73,7 @@ class LinearAutoencoder(nn.Module):
         n = int(sizes.max()) if len(z) else 0
         balls = (self.mean + z[:, 1:] @ self.axes).unflatten(1, (self.slots, self.d))[:, :n]  # (B, n, d)
         slot = torch.arange(1, n + 1, device=z.device)
-        present, last = slot <= sizes[:, None], slot == sizes[:, None]
+        present, last = slot <= sizes[:, None], slot == asked[:, None]  # of those that are cut, no node is the last
         return Decoded(balls.where(present[..., None], 0), sizes, last.float(), asked > limit)
 
 
@@ -98,20 +99,22 @@ def principal_components(
 
 
 def completed(axes: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """Orthonormal rows (k, p) with more of them, up to ``count``, along the coordinates that they miss the most.
+    """Orthonormal rows (k, p) with more of them, up to ``count``, along the first coordinates that they miss.
 
-    With fewer training clouds than z has room for, no number of z is left idle.
+    With fewer training clouds than z has room for, no number of z is left idle; the first slots are those that most
+    graphs have.
     """
     k, p = axes.shape
-    missed = 1 - (axes**2).sum(0)  # (p,), of each coordinate's unit vector
-    chosen = np.sort(np.argsort(-missed, kind="stable")[: max(0, min(count, p) - k)])
-    if not len(chosen):
+    if k >= min(count, p):
         return axes
+    missed = 1 - (axes**2).sum(0)  # (p,), of each coordinate's unit vector
+    chosen = np.flatnonzero(missed > 1e-6)[: min(count, p) - k]  # never none: what is missed adds up to p - k
     rest = _units(chosen, p) - axes[:, chosen].T @ axes  # what is left of these unit vectors
-    rest, triangle = np.linalg.qr(rest.T)
-    rest = rest.T[np.abs(np.diag(triangle)) > 1e-6]
+    rest, triangle, _ = qr(rest.T, mode="economic", pivoting=True)
+    rest = rest.T[np.abs(np.diag(triangle)) > 1e-6]  # some of the chosen may say the same
     rest -= rest @ axes.T @ axes  # once more, against rounding
-    return np.concatenate([axes, rest / np.linalg.norm(rest, axis=1, keepdims=True)])
+    more = np.concatenate([axes, rest / np.linalg.norm(rest, axis=1, keepdims=True)])
+    return completed(more, count)
 
 
 def _units(chosen: NDArray[np.int64], p: int) -> NDArray[np.float64]:

@@ -1,0 +1,176 @@
+"""Results of several seeds as one row: what tables and figures show."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import mean, stdev
+from typing import Any
+
+from geogae.benchmark.methods import METHODS
+from geogae.benchmark.paper import paper
+
+Entry = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean and sample deviation; a single value has none."""
+
+    mean: float
+    deviation: float | None
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread | None:
+        return cls(mean(values), stdev(values) if len(values) > 1 else None) if values else None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run without scores."""
+
+    seed: int
+    error: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """All seeds of a method with one budget and one m, on one split of one data set; scores are of those with one."""
+
+    dataset: str
+    sample: int | None
+    split: str
+    method: str
+    core_minutes: float | None  # minutes × threads of a trained method
+    changes: dict[str, Any]  # of its other parameters
+    m: int | None  # size of z; None for a floor
+    swept: bool  # whether m was chosen other than the paper's
+    told: str
+    seeds: list[int]
+    failed: list[Failure]
+    f1: Spread | None
+    exact: Spread | None
+    size_error: Spread | None
+    too_large: float | None  # graphs of a test set that the method could not encode; this and what follows are means
+    chosen: dict[str, int]  # d and node order, and for how many seeds
+    fit_seconds: float | None
+    cpu_seconds: float | None  # of the whole run
+    graphs_per_second: float | None  # encoded and decoded
+    peak_gib: float | None
+    threads: list[int]
+    commits: list[str]
+    commands: list[str]
+    total_seconds: float  # of all runs, also those that failed
+
+    @property
+    def name(self) -> str:
+        """The method with its budget and changes: ``sequential, 20 core-min``."""
+        budget = [] if self.core_minutes is None else [f"{self.core_minutes:g} core-min"]
+        return ", ".join([self.method, *budget, *(f"{name}={value}" for name, value in self.changes.items())])
+
+    @property
+    def data(self) -> str:
+        return self.dataset if self.sample is None else f"{self.dataset} ({self.sample:,} sampled)"
+
+    @property
+    def paper_f1(self) -> float | None:
+        """GeoGAE's in the paper, as a fraction."""
+        percent = paper().geogae(self.dataset).mean
+        return None if percent is None else percent / 100
+
+    @property
+    def difference(self) -> float | None:
+        return None if self.f1 is None or self.paper_f1 is None else self.f1.mean - self.paper_f1
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"name": self.name, **asdict(self), "paper_f1": self.paper_f1, "difference": self.difference}
+
+
+def summarise(entries: Iterable[Entry]) -> list[Row]:
+    """One row for each data set, split, method, budget and m: the paper's data sets and floors first.
+
+    A run that was asked for the paper's m is the same as one that was not asked for any.
+    """
+    groups: defaultdict[str, dict[str, Entry]] = defaultdict(dict)
+    for entry in sorted(entries, key=lambda entry: "latent_dim" in entry["changes"]):
+        shared = [entry[name] for name in ("dataset", "sample", "split", "method")]
+        group = [*shared, _core_minutes(entry), sorted(_other_changes(entry).items()), _swept(entry)]
+        run = [entry["seed"], entry["changes"].get("minutes"), entry["threads"]]
+        groups[str(group)].setdefault(str(run), entry)
+    return sorted((_row(list(runs.values())) for runs in groups.values()), key=_place)
+
+
+def _row(entries: list[Entry]) -> Row:
+    entries = sorted(entries, key=lambda entry: entry["seed"])
+    one, scored = entries[0], [entry for entry in entries if entry["error"] is None]
+
+    def values(group: str, name: str) -> list[float]:
+        return [entry[group][name] for entry in scored]
+
+    def average(numbers: Sequence[float]) -> float | None:
+        return mean(numbers) if numbers else None
+
+    carried = sum(entry["graphs"]["test"] - entry["too_large"] for entry in scored)
+    working = sum(values("seconds", "encode") + values("seconds", "decode"))
+    return Row(
+        **{name: one[name] for name in ("dataset", "sample", "split", "method")},
+        core_minutes=_core_minutes(one),
+        changes=_other_changes(one),
+        m=_swept(one) or next((entry["config"].get("latent_dim") for entry in scored), None),
+        swept=_swept(one) is not None,
+        told=next((entry["told"] for entry in scored), ""),
+        seeds=[entry["seed"] for entry in scored],
+        failed=[Failure(entry["seed"], entry["error"]) for entry in entries if entry["error"] is not None],
+        f1=Spread.of(values("scores", "f1")),
+        exact=Spread.of(values("scores", "exact")),
+        size_error=Spread.of(values("scores", "size_error")),
+        too_large=average([entry["too_large"] for entry in scored]),
+        chosen=dict(Counter(chosen for entry in scored if (chosen := _chosen(entry["config"]))).most_common()),
+        fit_seconds=average(values("seconds", "fit")),
+        cpu_seconds=average(values("seconds", "cpu")),
+        graphs_per_second=carried / working if working else None,
+        peak_gib=max((entry["peak_gib"] for entry in scored if entry["peak_gib"] is not None), default=None),
+        threads=sorted({entry["threads"] for entry in entries}),
+        commits=_distinct(f"{entry['commit']}{' (modified)' * entry['modified']}" for entry in entries),
+        commands=_distinct(entry["command"] for entry in entries),
+        total_seconds=sum(entry["seconds"]["wall"] for entry in entries),
+    )
+
+
+def _core_minutes(entry: Entry) -> float | None:
+    minutes = entry["changes"].get("minutes")
+    return None if minutes is None else minutes * entry["threads"]
+
+
+def _other_changes(entry: Entry) -> dict[str, Any]:
+    return {name: value for name, value in sorted(entry["changes"].items()) if name not in ("minutes", "latent_dim")}
+
+
+def _swept(entry: Entry) -> int | None:
+    """The m that was asked for, unless it is the paper's or the method has none."""
+    m = entry["changes"].get("latent_dim")
+    floor = entry["error"] is None and "latent_dim" not in entry["config"]
+    return None if floor or m == paper().latent(entry["dataset"]) else m
+
+
+def _chosen(config: Mapping[str, Any]) -> str:
+    parts = [f"d={config['dim']}"] if "dim" in config else []
+    return ", ".join([*parts, *([config["order"]] if "order" in config else [])])
+
+
+def _distinct(values: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(values))
+
+
+def _place(row: Row) -> tuple[Any, ...]:
+    known = paper().datasets
+    dataset = known.index(row.dataset) if row.dataset in known else len(known)
+    return (dataset, row.data, row.split != "paper", *method_place(row), row.m or 0)
+
+
+def method_place(row: Row) -> tuple[Any, ...]:
+    """Floors first, then PCA, then what is trained, by budget."""
+    known = list(METHODS)
+    method = known.index(row.method) if row.method in known else len(known)
+    return method, row.method, row.core_minutes or 0, row.name

@@ -1,0 +1,209 @@
+"""Results as Markdown: F1 beside the paper's, every detail, F1 against m, and where each row comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import groupby
+
+from geogae.benchmark.blocks import NOT_MEASURED, Tables, markdown_table
+from geogae.benchmark.paper import Score, paper
+from geogae.benchmark.plan import SPLITS
+from geogae.benchmark.summary import Row, Spread, method_place
+
+SEEDS = 5  # the paper's; another number is said
+ENOUGH = 0.99  # the F1 that a z should reach, however small
+MARKS = {"size": "†", "alignment": "‡"}
+TOLD = {"size": "Told the true size.", "alignment": "Told which of its nodes is which of the true ones."}
+NOTES = "¹²³⁴⁵⁶⁷⁸⁹"
+
+TITLES = {
+    **{f"f1-{split}": f"F1, {split} split" for split in SPLITS},
+    "sizes": "F1 against the size m of z",
+    "detail": "Every method in detail",
+    "origin": "Where the rows come from",
+}
+
+
+def tables(rows: Sequence[Row]) -> Tables:
+    """Every table by the name of its block."""
+    made = {f"f1-{split}": partial(f1, rows, split) for split in SPLITS}
+    return made | {"sizes": partial(sizes, rows), "detail": partial(detail, rows), "origin": partial(origin, rows)}
+
+
+def document(rows: Sequence[Row]) -> str:
+    """All tables that have something to show, each under its title."""
+    made = {name: make() for name, make in tables(rows).items()}
+    shown = [f"## {TITLES[name]}\n\n{text}" for name, text in made.items() if text != NOT_MEASURED]
+    return "\n".join(["# Benchmark\n", *shown])
+
+
+def f1(rows: Sequence[Row], split: str) -> str:
+    """Our methods and the paper's, a line for each data set."""
+    rows = [row for row in rows if row.split == split and not row.swept]
+    if not rows:
+        return NOT_MEASURED
+    ours = list(dict.fromkeys(row.name for row in sorted(rows, key=method_place)))
+    told = {row.name: [row.told] for row in rows if row.told}
+    notes: dict[str, str] = {}
+    lines = []
+    for data, found in _by_data(rows):
+        cells = {row.name: row for row in found}
+        best = max((row.f1.mean for row in found if row.f1 and not row.told), default=None)
+        shown = [_score(cells.get(name), best) for name in ours]
+        printed = paper().f1.get(found[0].dataset, {})
+        theirs = [_printed(printed.get(method, Score(None)), notes) for method in paper().told]
+        reference = found[0].paper_f1
+        gap = None if best is None or reference is None else best - reference
+        lines.append([data, *shown, *theirs, _percent(gap, "+")])
+    header = ["data set", *(name + _marks(told.get(name, [])) for name in ours)]
+    header += [f"{method}{_marks(what)} (paper)" for method, what in paper().told.items()]
+    return markdown_table([*header, "difference"], lines) + _legend(split, "".join(header), notes)
+
+
+def detail(rows: Sequence[Row]) -> str:
+    """A line for each data set, method and split, and one for each run that failed."""
+    lines = [
+        [row.data, row.name + _marks([row.told]), row.split, _spread(row.f1), _printed(paper().geogae(row.dataset)),
+         _percent(row.difference, "+"), _percent(row.exact), _number(row.size_error, ".2f"),
+         _number(row.too_large, "g"), _number(row.m), _chosen(row), _time(row.fit_seconds),
+         _rate(row.graphs_per_second), _time(row.cpu_seconds), _number(row.peak_gib, ".2f", " GiB"),
+         len(row.seeds), len(row.failed), ", ".join(row.commits), ", ".join(map(str, row.threads))]
+        for row in rows
+        if not row.swept
+    ]  # fmt: skip
+    header = ["data set", "method", "split", "F1 [%]", "paper's GeoGAE", "difference", "exact [%]", "size error, nodes"]
+    header += ["graphs too large", "m", "d, order", "fit", "graphs/s, there and back", "CPU time", "peak memory"]
+    text = markdown_table([*header, "seeds", "failed", "commit", "threads"], lines)
+    told = "".join(f"\n{line}\n" for line in _told(text))
+    failures = [
+        f"- {row.data}, {row.name}{f', m = {row.m}' if row.swept else ''}, {row.split} split, seed {failure.seed} "
+        f"failed: {' '.join(failure.error.split())}\n"
+        for row in rows
+        for failure in row.failed
+    ]
+    return text + told + "".join(["\n", *failures] if failures else [])
+
+
+def sweeps(rows: Sequence[Row]) -> list[list[Row]]:
+    """The methods that were run at several m, each with its rows by m."""
+    sized = (row for row in rows if row.m is not None)
+    groups = (list(found) for _, found in groupby(sized, key=lambda row: (row.data, row.split, row.name)))
+    return [sweep for sweep in groups if any(row.swept for row in sweep)]
+
+
+def sizes(rows: Sequence[Row]) -> str:
+    """F1 by m, and the smallest m that is enough."""
+    swept = sweeps(rows)
+    every = sorted({row.m or 0 for sweep in swept for row in sweep})
+    lines = []
+    for sweep in swept:
+        cells = {row.m: row for row in sweep}
+        enough = [row.m for row in sweep if row.f1 and row.f1.mean >= ENOUGH]
+        scores = [_score(cells.get(m)) for m in every]
+        lines.append([sweep[0].data, sweep[0].name, sweep[0].split, *scores, enough[0] if enough else "–"])
+    header = ["data set", "method", "split", *(f"m = {m}" for m in every)]
+    return markdown_table([*header, f"smallest m for {100 * ENOUGH:g} %"], lines)
+
+
+def origin(rows: Sequence[Row]) -> str:
+    """The commands behind each data set and method, and how long its runs took one after another."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.data, row.name), []).append(row)
+    commands = list(dict.fromkeys(command for row in rows for command in row.commands))
+    lines = []
+    for (data, name), found in groups.items():
+        numbers = sorted({1 + commands.index(command) for row in found for command in row.commands})
+        runs = sum(len(row.seeds) + len(row.failed) for row in found)
+        total = _time(sum(row.total_seconds for row in found))
+        lines.append([data, name, runs, total, ", ".join(map(str, numbers))])
+    text = markdown_table(["data set", "method", "runs", "total time", "command"], lines)
+    listed = [f"{number}. `{command}`\n" for number, command in enumerate(commands, 1)]
+    return text + "".join(["\n", *listed] if listed else [])
+
+
+# -- cells ------------------------------------------------------------------------------------------------------------
+
+
+def _by_data(rows: Sequence[Row]) -> Iterable[tuple[str, list[Row]]]:
+    return ((data, list(found)) for data, found in groupby(rows, key=lambda row: row.data))
+
+
+def _score(row: Row | None, best: float | None = None) -> str:
+    """Mean ± deviation in percent, bold where it is the best, and the seeds where they are not all there."""
+    if row is None:
+        return "–"
+    score = _spread(row.f1)
+    if row.f1 and not row.told and best is not None and _percent(row.f1.mean) == _percent(best):
+        score = f"**{score}**"
+    count = len(row.seeds)
+    remarks = [f"{count} seed{'s' * (count != 1)}"] if count and count != SEEDS else []
+    remarks += [f"{len(row.failed)} failed"] if row.failed else []
+    return f"{score} ({', '.join(remarks)})" if remarks else score
+
+
+def _spread(spread: Spread | None) -> str:
+    if spread is None:
+        return "–"
+    deviation = "" if spread.deviation is None else f" ± {_percent(spread.deviation)}"
+    return _percent(spread.mean) + deviation
+
+
+def _printed(score: Score, notes: dict[str, str] | None = None) -> str:
+    """The paper's score; its footnote gets the next mark of ``notes``."""
+    if score.mean is None:
+        return score.word or "–"
+    mark = notes.setdefault(score.note, NOTES[len(notes)]) if score.note and notes is not None else ""
+    return f"{score.mean:.1f} ± {score.deviation:.1f}{mark}"
+
+
+def _legend(split: str, header: str, notes: dict[str, str]) -> str:
+    lines = [
+        f"F1 in %, mean ± deviation over {SEEDS} seeds where no other number is given. **Bold**: the best of ours that "
+        "is told nothing; the difference is its lead over the paper's GeoGAE."
+    ]
+    lines += _told(header)
+    lines += [f"{mark} {paper().notes[note]}" for note, mark in notes.items()]
+    if split != "paper":
+        lines.append("The paper's figures are of its own split, where a test graph may be one of the training graphs.")
+    return "\n" + "<br>\n".join(lines) + "\n"
+
+
+def _told(text: str) -> list[str]:
+    """What the marks in a text mean."""
+    return [f"{mark} {TOLD[what]}" for what, mark in MARKS.items() if mark in text]
+
+
+def _marks(told: Iterable[str]) -> str:
+    return "".join(MARKS.get(what, "") for what in told)
+
+
+def _percent(fraction: float | Spread | None, sign: str = "") -> str:
+    return _number(fraction, f"{sign}.1f", scale=100)
+
+
+def _number(value: float | Spread | None, form: str = "", unit: str = "", *, scale: int = 1) -> str:
+    value = value.mean if isinstance(value, Spread) else value
+    return "–" if value is None else f"{scale * value:{form}}{unit}"
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    if seconds < 1:
+        return f"{1000 * seconds:.0f} ms"
+    size, unit = (3600, "h") if seconds >= 3600 else (60, "min") if seconds >= 60 else (1, "s")
+    return f"{seconds / size:.1f} {unit}"
+
+
+def _rate(rate: float | None) -> str:
+    """Two digits: clocks are read to the millisecond."""
+    return "–" if rate is None else f"{float(f'{rate:.2g}'):,.0f}"
+
+
+def _chosen(row: Row) -> str:
+    """What all seeds chose, or each choice with its seeds."""
+    if len(row.chosen) < 2:
+        return "".join(row.chosen) or "–"
+    return "; ".join(f"{choice} ({count}×)" for choice, count in row.chosen.items())

@@ -1,0 +1,344 @@
+"""A plan as it is run: what is measured and written, what fails, what a restart does, and workers that die."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from spies import InProcess, Spy, dead, entry, one, serve
+
+from geogae import Graph, datasets, metrics
+from geogae.benchmark import runner
+from geogae.benchmark.folds import TEST_READS
+from geogae.benchmark.methods import METHODS
+from geogae.benchmark.plan import Run
+from geogae.benchmark.results import read_result, run_of
+from geogae.benchmark.runner import measure, run_plan
+from geogae.errors import GeoGAEError
+from geogae.training.loop import STATE, Trainer
+
+TINY = {"token_dim": 16, "latent_dim": 32, "encoder_hidden": 32, "encoder_layers": 1, "encoder_heads": 2}
+TINY |= {"decoder_hidden": 32, "decoder_layers": 1, "passes": 1, "batch_size": 16, "validations": 2, "epochs": 2}
+
+
+@pytest.fixture
+def spy(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A method that becomes known as ``spy``."""
+
+    def put(method: Any) -> Run:
+        monkeypatch.setitem(METHODS, "spy", entry(method))
+        return one("spy")
+
+    return put
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
+    """Runs are measured in this process, and remembered."""
+    done: list[Run] = []
+
+    class Remembering(InProcess):
+        def measure(self, run: Run, *rest: Any) -> dict[str, Any]:
+            done.append(run)
+            return super().measure(run, *rest)
+
+    monkeypatch.setattr(runner, "Worker", Remembering)
+    return done
+
+
+def go(runs: list[Run], folder: Path, **options: Any) -> dict[str, int]:
+    return run_plan(runs, folder / "results", folder / "work", **{"threads": 1, **options})
+
+
+def strictly(text: str) -> Any:
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+# -- what is measured ---
+
+
+def test_fitting_never_sees_test_graphs(tmp_path: Path, spy: Any) -> None:
+    seen: list[tuple[str, set[str | None], int]] = []
+
+    def watch(step: str, graphs: list[Graph]) -> None:
+        read = (tmp_path / TEST_READS).read_text().count("\n") if (tmp_path / TEST_READS).exists() else 0
+        seen.append((step, {graph.name for graph in graphs}, read))
+
+    result = measure(spy(Spy(watch)), tmp_path, tmp_path)
+    train, validation, test = ({g.name for g in part} for part in datasets.split(datasets.load("MUTAG"), 0))
+    assert seen == [("fit", train | validation, 0), *((step, test, 1) for step in ("ordered", "encode", "decode"))]
+    assert not (train | validation) & test and result["graphs"] == {"train": 132, "validation": 28, "test": 28}
+
+
+def test_scores_by_hand(tmp_path: Path) -> None:
+    """All graphs complete: 2 E / (E + n(n-1)/2)."""
+    result = measure(one("complete", seed=3), tmp_path, tmp_path)
+    test = datasets.split(datasets.load("MUTAG"), 3)[2]
+    f1 = [2 * len(g.edges) / (len(g.edges) + g.n * (g.n - 1) / 2) for g in test]
+    assert result["each"]["f1"] == pytest.approx(f1, abs=1e-4) and result["each"]["nodes"] == [g.n for g in test]
+    assert result["each"]["exact"] == result["each"]["size_error"] == [0] * 28
+    assert result["scores"]["f1"] == pytest.approx(np.average(f1, weights=[g.n for g in test]))
+    assert (result["told"], result["too_large"], result["error"], result["config"]) == ("size", 0, None, {})
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method(name: str, tmp_path: Path) -> None:
+    run = one(name, sample=40, changes=TINY if name == "sequential" else {})
+    result = measure(run, tmp_path / "results", tmp_path / "work")
+    assert result["error"] is None and run_of(result) == run
+    assert result["scores"].keys() == metrics.evaluate([Graph(1)], [Graph(1)]).keys()
+    assert 0 <= result["scores"]["f1"] <= 1 and len(result["each"]["f1"]) == result["graphs"]["test"] == 6
+    assert result["seconds"].keys() == {"fit", "encode", "decode", "wall", "cpu"}
+    assert 0 <= result["seconds"]["fit"] <= result["seconds"]["wall"] and result["peak_gib"] > 0.01
+    assert [row["step"] for row in result["history"]] == {"sequential": [2, 4]}.get(name, [0] * name.count("linear"))
+    assert strictly(json.dumps(result)) == result
+
+
+def test_graphs_that_a_method_cannot_carry_are_lost(tmp_path: Path, spy: Any) -> None:
+    method = Spy()
+    method.max_nodes = 17
+    encoded: list[int] = []
+    method.watch = lambda step, graphs: encoded.extend(graph.n for graph in graphs if step == "encode")
+    result = measure(spy(method), tmp_path, tmp_path)
+    nodes = np.array(result["each"]["nodes"])
+    lost = nodes > 17
+    assert result["too_large"] == lost.sum() > 0 and max(encoded) <= 17 and len(encoded) == (~lost).sum()
+    assert result["each"]["f1"] == [float(not gone) for gone in lost]
+    assert result["each"]["size_error"] == np.where(lost, -nodes, 0).tolist()
+    assert result["scores"]["f1"] == pytest.approx(nodes[~lost].sum() / nodes.sum())
+    method.max_nodes = 1
+    assert measure(one("spy"), tmp_path, tmp_path)["scores"]["f1"] == 0
+
+
+# -- what fails ---
+
+
+@pytest.mark.parametrize("step", ["fit", "ordered", "encode", "decode"])
+def test_an_exception_is_a_result(step: str, tmp_path: Path, spy: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    def fail(now: str, graphs: list[Graph]) -> None:
+        if now == step:
+            raise ValueError("boom\nand more")
+
+    result = measure(spy(Spy(fail)), tmp_path, tmp_path)
+    assert result["error"] == "ValueError: boom\nand more" and "scores" not in result and run_of(result) == one("spy")
+    assert result["seconds"].keys() == {"wall", "cpu"} and result["peak_gib"] > 0
+    assert "in fail" in capfd.readouterr().err  # where it happened
+
+
+@pytest.mark.parametrize("memory", [MemoryError(), RecursionError("deep"), StopIteration()])
+def test_any_exception(memory: Exception, tmp_path: Path, spy: Any) -> None:
+    def fail(*_: Any) -> None:
+        raise memory
+
+    assert measure(spy(Spy(fail)), tmp_path, tmp_path)["error"] == f"{type(memory).__name__}: {memory}"
+
+
+def test_graphs_that_are_not_there_are_no_result(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    line = "MUTAG:200 asks for more than its 188 graphs; ask for fewer"
+    assert measure(one(sample=200), tmp_path, tmp_path) == {"unavailable": line}
+    assert capfd.readouterr().err == ""
+
+
+def test_ctrl_c_is_no_result(tmp_path: Path, spy: Any) -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure(spy(Spy(interrupt)), tmp_path, tmp_path)
+
+
+def test_nan_is_a_failure(tmp_path: Path, spy: Any, monkeypatch: pytest.MonkeyPatch, measured: list[Run]) -> None:
+    """In the scores or anywhere else; what no file can hold is one, too."""
+    run = spy(Spy(lost=float("nan")))
+    assert go([run], tmp_path) == {"done": 0, "failed": 1, "skipped": 0}
+    result = strictly(run.path(tmp_path / "results").read_text())
+    assert result["error"].startswith("ValueError: Out of range float values") and "scores" not in result
+    assert measure(spy(Spy(model=object())), tmp_path, tmp_path)["error"].startswith("TypeError: Object of type object")
+    evaluate = metrics.evaluate
+    monkeypatch.setattr(metrics, "evaluate", lambda *graphs: {**evaluate(*graphs), "f1": float("nan")})
+    assert measure(spy(Spy()), tmp_path, tmp_path)["error"].startswith("scores are not finite: {'f1': nan")
+
+
+@pytest.mark.parametrize("count", [0, 27, 29])
+def test_as_many_graphs_come_back_as_went_in(count: int, tmp_path: Path, spy: Any) -> None:
+    method = Spy()
+    method.decode = lambda codes: [Graph(1)] * count  # type: ignore[method-assign]
+    assert measure(spy(method), tmp_path, tmp_path)["error"] == f"spy gave back {count} graphs for 28"
+
+
+# -- the plan ---
+
+
+def test_one_file_for_each_run(tmp_path: Path, measured: list[Run]) -> None:
+    runs = [one(method, seed, split=split) for method in ("complete", "star") for seed in (0, 1)
+            for split in ("paper", "disjoint")]  # fmt: skip
+    assert go(runs, tmp_path, jobs=3) == {"done": 8, "failed": 0, "skipped": 0}
+    expected = [f"MUTAG/{method}/{split}-{seed}.json" for method in ("complete", "star") for seed in (0, 1)
+                for split in ("paper", "disjoint")]  # fmt: skip
+    assert files(tmp_path / "results") == sorted([*expected, TEST_READS])
+    assert len((tmp_path / "results" / TEST_READS).read_text().splitlines()) == 8
+    for run in runs:
+        result = strictly(run.path(tmp_path / "results").read_text())
+        assert result == read_result(run.path(tmp_path / "results")) and run_of(result) == run
+        assert {"config", "scores", "each", "commit", "modified", "when", "command", "peak_gib"} < result.keys()
+        assert {"python", "geogae", "torch", "numpy"} < result["versions"].keys() and result["threads"] == 1
+        assert result["machine"].keys() == {"processor", "cores", "system"} and result["machine"]["cores"] >= 1
+
+
+def test_a_restart_skips_what_is_done(
+    tmp_path: Path, measured: list[Run], caplog: pytest.LogCaptureFixture, spy: Any
+) -> None:
+    caplog.set_level("INFO")
+    runs = [one("complete"), spy(Spy(lost=float("nan"))), one("star")]
+    assert go(runs[:2], tmp_path) == {"done": 1, "failed": 1, "skipped": 0}
+    before = {run: run.path(tmp_path / "results").read_bytes() for run in runs[:2]}
+    assert go(runs, tmp_path) == {"done": 1, "failed": 0, "skipped": 2}
+    assert measured == [runs[0], runs[1], runs[2]]
+    assert {run: run.path(tmp_path / "results").read_bytes() for run in runs[:2]} == before
+    assert "2 of 3 runs have their result already" in caplog.messages
+    assert any(line.startswith("3 of 3: MUTAG star paper 0: F1 ") for line in caplog.messages)
+    assert go(runs, tmp_path) == {"done": 0, "failed": 0, "skipped": 3} and len(measured) == 3
+
+
+def test_retry_runs_again_what_failed(tmp_path: Path, measured: list[Run], spy: Any) -> None:
+    runs = [one("complete"), spy(Spy(lost=float("nan")))]
+    assert go(runs, tmp_path)["failed"] == 1
+    assert go(runs, tmp_path, retry=True) == {"done": 0, "failed": 1, "skipped": 1}
+    spy(Spy())
+    assert go(runs, tmp_path, retry=True) == {"done": 1, "failed": 0, "skipped": 1}
+    assert go(runs, tmp_path, retry=True)["skipped"] == 2 and measured == [*runs, runs[1], runs[1]]
+    assert read_result(runs[1].path(tmp_path / "results"))["scores"]["exact"] == 1
+
+
+FOREIGN = {
+    "empty": "",
+    "half": '{"format": 1, "method": "comp',
+    "another kind": "[1, 2]",
+    "another program's": '{"name": "package", "version": "1.0"}',
+    "another format": '{"format": 2}',
+    "without scores": '{"format": 1, "method": "complete", "changes": {}, "dataset": "MUTAG", "error": null}',
+}
+
+
+@pytest.mark.parametrize("retry", [False, True])
+@pytest.mark.parametrize("content", FOREIGN.values(), ids=FOREIGN)
+def test_a_file_that_is_no_result_is_named_and_made_anew(
+    content: str, retry: bool, tmp_path: Path, measured: list[Run], caplog: pytest.LogCaptureFixture
+) -> None:
+    path = one().path(tmp_path / "results")
+    path.parent.mkdir(parents=True)
+    path.write_text(content)
+    assert go([one()], tmp_path, retry=retry) == {"done": 1, "failed": 0, "skipped": 0}
+    [said] = caplog.messages
+    assert str(path) in said and said.endswith(": it is made anew") and "\n" not in said
+    assert read_result(path)["error"] is None and len(files(tmp_path / "results")) == 2
+
+
+def test_the_result_of_another_run_is_not_taken_for_ones_own(
+    tmp_path: Path, measured: list[Run], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A file a/b.jsonl and a file a_b.jsonl have one place."""
+    go([one()], tmp_path)
+    path = one().path(tmp_path / "results")
+    path.write_text(path.read_text().replace('"seed": 0', '"seed": 7'))
+    assert go([one()], tmp_path)["done"] == 1
+    assert caplog.messages == [f"{path} is of MUTAG complete paper 7, not of MUTAG complete paper 0: it is made anew"]
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path, measured: list[Run]) -> None:
+    (tmp_path / "results").touch()
+    with pytest.raises(GeoGAEError, match=r"cannot write .*; choose another place"):
+        go([one()], tmp_path)
+
+
+def test_an_interrupted_training_goes_on(tmp_path: Path, measured: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    run, step = one("sequential", changes=TINY, sample=60), Trainer._step
+    steps: list[int] = []
+
+    def interrupted(trainer: Trainer) -> Any:
+        steps.append(trainer.at.step)
+        if len(steps) == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+        return step(trainer)
+
+    monkeypatch.setattr(Trainer, "_step", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            measure(run, tmp_path / "results", tmp_path / "work" / "MUTAG-60" / run.label / "paper-0")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert not (tmp_path / "results").exists() and [path.name for path in tmp_path.rglob(STATE)] == [STATE]
+    assert go([run], tmp_path)["done"] == 1
+    assert steps == list(range(6))  # none twice
+    whole = measure(run, tmp_path / "other", tmp_path / "afresh")
+    assert read_result(run.path(tmp_path / "results"))["each"] == whole["each"] and len(steps) == 12
+
+
+# -- workers ---
+
+
+@pytest.fixture
+def ignoring() -> Iterator[None]:
+    """As in the background of a shell script."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_worker_that_is_killed_is_a_result_and_the_next_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ignoring: None
+) -> None:
+    monkeypatch.setattr(runner, "_serve", serve)
+    runs, began = [one("killed"), one("complete"), one("star")], time.monotonic()
+    assert go(runs, tmp_path) == {"done": 2, "failed": 1, "skipped": 0}
+    assert time.monotonic() - began < runner.SAVING  # a worker that has nothing to do is not waited for
+    killed, complete, _ = (read_result(run.path(tmp_path / "results")) for run in runs)
+    assert killed["error"] == "the process ended with SIGKILL" and run_of(killed) == runs[0]
+    assert killed["seconds"]["wall"] > 0 and killed["threads"] == 1 and "scores" not in killed
+    here = measure(runs[1], tmp_path, tmp_path)
+    assert (complete["scores"], complete["each"]) == (here["scores"], here["each"])
+
+
+def test_a_worker_that_dies_before_it_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_serve", dead)
+    assert go([one()], tmp_path) == {"done": 0, "failed": 1, "skipped": 0}
+    assert read_result(one().path(tmp_path / "results"))["error"] == "the process ended with exit code 3"
+
+
+ALONE = """
+from pathlib import Path
+from geogae.benchmark import runner
+from spies import one, serve
+runner._serve = serve
+runner.Worker().measure(one("asleep"), Path("results"), Path("work"), 1)
+"""
+
+
+def test_a_worker_does_not_outlive_a_killed_plan(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", ALONE],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+    )
+    assert process.stdout and process.stdout.readline() == "asleep\n"  # the worker's, which holds the pipe open
+    process.kill()
+    process.communicate(timeout=30)

@@ -1,0 +1,272 @@
+"""PCA by its properties: its subspace, what is lossless, sizes, padding, batches, ranks, what no z is."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sklearn.decomposition import PCA
+
+from geogae.errors import GeoGAEError
+from geogae.model.linear import LEAST, NOISE, LinearAutoencoder, completed, principal_components
+from geogae.training.checkpoint import load_checkpoint, save_checkpoint
+
+D = 3
+SLOTS = 8
+
+
+def clouds(sizes, seed=0, scale=1.5):
+    random = np.random.default_rng(seed)
+    return [(scale * random.normal(size=(n, D))).astype(np.float32) for n in sizes]
+
+
+def padded(clouds, fill=0.0, width=None):
+    balls = np.full((len(clouds), width or max(map(len, clouds)), D), fill, dtype=np.float32)
+    for row, cloud in zip(balls, clouds, strict=True):
+        row[: len(cloud)] = cloud
+    return torch.from_numpy(balls), torch.tensor([len(cloud) for cloud in clouds])
+
+
+def fitted(training, latent_dim, slots=SLOTS):
+    model = LinearAutoencoder(D, slots=slots, latent_dim=latent_dim)
+    model.fit(training)
+    return model
+
+
+def errors(model, given):
+    """How far each cloud is from what comes back of it, at its worst; sizes must be right."""
+    balls, sizes = padded(given)
+    decoded = model.decode(model.encode(balls, sizes), model.slots)
+    assert decoded.sizes.equal(sizes) and not decoded.truncated.any()
+    return [float((back[:n] - true[:n]).abs().max()) for back, true, n in zip(decoded.balls, balls, sizes, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Too small for its largest clouds: 11 components for 24 numbers."""
+    return fitted(clouds(np.random.default_rng(1).integers(1, SLOTS + 1, 60)), 12)
+
+
+# -- principal components ---
+
+
+@pytest.mark.parametrize("count", [5, 40])
+def test_equal_sizes_are_sklearns_pca(count):
+    """With 40 clouds of 24 numbers from the larger of the Gram matrices, with 5 from the smaller."""
+    training, latent_dim = clouds([SLOTS] * count), 4
+    model, theirs = fitted(training, latent_dim), PCA(latent_dim - 1).fit(np.reshape(training, (count, -1)))
+    ours = model.axes.double().numpy()
+    assert model.mean.numpy() == pytest.approx(theirs.mean_, abs=1e-6)
+    assert ours.T @ ours == pytest.approx(theirs.components_.T @ theirs.components_, abs=1e-5)  # the projection
+    assert model.deviations.numpy() ** 2 == pytest.approx(theirs.explained_variance_ * (count - 1) / count, rel=1e-5)
+
+    other = clouds([SLOTS] * 7, seed=1)
+    balls, sizes = padded(other)
+    z = model.encode(balls, sizes)
+    rows = np.reshape(other, (7, -1))
+    expected = theirs.inverse_transform(theirs.transform(rows))
+    assert model.decode(z, SLOTS).balls.flatten(1).numpy() == pytest.approx(expected, abs=1e-4)
+    assert np.abs(z[:, 1:].numpy()) == pytest.approx(np.abs(theirs.transform(rows)), abs=1e-4)
+
+
+@given(hnp.arrays(np.float64, (6, 6), elements=st.integers(-9, 9).map(float)), st.integers(1, 8))
+def test_both_gram_matrices_give_the_same(rows, count):
+    """A row that is the mean widens nothing; columns of zeros are no variance."""
+    tall = np.concatenate([rows, [rows.mean(0)]])
+    wide = np.pad(tall, ((0, 0), (0, 9)))
+    (mean, axes, deviations), (wide_mean, wide_axes, wide_deviations) = (
+        principal_components(table, count) for table in (tall, wide)
+    )
+    assert len(tall) >= tall.shape[1] and len(wide) < wide.shape[1]
+    assert wide_mean == pytest.approx(np.pad(mean, (0, 9)))
+    assert len(axes) == len(wide_axes) <= min(count, 6)
+    assert wide_deviations == pytest.approx(deviations, rel=1e-6, abs=1e-9)
+    for found in (axes, wide_axes):
+        assert found @ found.T == pytest.approx(np.eye(len(found)), abs=1e-6)
+    assert ((tall - mean) @ axes.T).std(0) == pytest.approx(deviations, rel=1e-6, abs=1e-6)
+    assert ((wide - wide_mean) @ wide_axes.T).std(0) == pytest.approx(deviations, rel=1e-6, abs=1e-6)
+
+
+def test_an_axis_points_where_its_largest_number_is_positive():
+    rows = np.random.default_rng(0).normal(size=(30, 5)) * (5, 4, 3, 2, 1)
+    for mirrored in (rows, -rows):
+        _, axes, _ = principal_components(mirrored, 5)
+        assert (axes[np.arange(5), np.abs(axes).argmax(1)] > 0).all()
+
+
+@given(st.integers(1, 12), st.integers(0, 12), st.integers(1, 14), st.integers(0, 2**16), st.booleans())
+def test_completed_axes_are_orthonormal_and_as_many_as_can_be(p, k, count, seed, sparse):
+    random = np.random.default_rng(seed)
+    numbers = random.normal(size=(p, min(k, p))) * (random.random((p, min(k, p))) < (0.3 if sparse else 1))
+    basis, triangle = np.linalg.qr(numbers)
+    axes = basis.T[np.abs(np.diag(triangle)) > 1e-6]
+    found = completed(axes, count)
+    assert np.array_equal(found[: len(axes)], axes)
+    assert len(found) == max(len(axes), min(count, p))
+    assert found @ found.T == pytest.approx(np.eye(len(found)), abs=1e-9)
+
+
+def test_completed_where_the_most_missed_coordinates_are_missed_alike():
+    """What is left of the first two unit vectors is one direction, so a third coordinate must help."""
+    axes = np.zeros((3, 5))
+    axes[0, :2] = 0.5**0.5
+    axes[1, 2:] = np.array([1, -1, 0]) / 2**0.5
+    axes[2, 2:] = np.array([1, 1, -2]) / 6**0.5
+    assert completed(axes, 5).shape == (5, 5)
+
+
+# -- what comes back ---
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.integers(1, SLOTS), min_size=1, max_size=12),
+    st.lists(st.integers(1, SLOTS), min_size=1, max_size=6),
+    st.sampled_from([1e-3, 1.0, 9.0]),
+    st.booleans(),
+    st.integers(0, 2**16),
+)
+def test_lossless_where_every_slot_has_its_numbers(training, sizes, scale, alike, seed):
+    """However few, small or equal the training clouds are, and however unlike them a cloud is."""
+    known = clouds(training, seed, scale)
+    model = fitted(known[:1] * len(known) if alike else known, SLOTS * D + 1)
+    assert model.axes @ model.axes.T == pytest.approx(torch.eye(SLOTS * D), abs=1e-5)
+    other = clouds(sizes, seed + 1)
+    farthest = max(np.abs(cloud).max() for cloud in (*known, *other))
+    assert max(errors(model, other)) <= 3 * SLOTS * D * farthest * (NOISE / LEAST) ** 2
+
+
+def test_lossless_where_the_numbers_of_a_cloud_fit(model):
+    assert max(errors(model, clouds([1, 2, 3, 3, 2, 1], seed=9))) < 1e-3  # at most 9 of 11
+    assert min(errors(model, clouds([6, 7, 8], seed=9))) > 0.1
+
+
+def test_clouds_like_the_training_ones_come_back_from_fewer_numbers():
+    shapes = np.random.default_rng(0).normal(size=(4, SLOTS, D))
+    weights = np.random.default_rng(1).normal(size=(50, 4))
+    like = np.einsum("wk,ksd->wsd", weights, shapes).astype(np.float32)
+    assert max(errors(fitted(list(like[:40]), 5), list(like[40:]))) < 1e-3
+
+
+def test_training_clouds_come_back_though_m_has_no_room_for_others():
+    training = clouds([8, 7, 3, 8, 5], seed=3)
+    model = fitted(training, 6)
+    assert max(errors(model, training)) < 1e-2
+    assert min(errors(model, clouds([8, 7, 5], seed=4))) > 0.5
+
+
+@pytest.mark.parametrize("training", [clouds([5]), clouds([5]) * 4, clouds([1])], ids=["one", "alike", "one node"])
+@pytest.mark.parametrize("latent_dim", [2, 3, 12, 40])
+def test_clouds_without_variance(training, latent_dim):
+    model = fitted(training, latent_dim)
+    assert max(errors(model, training)) < 1e-5
+    rank = min(latent_dim - 1, SLOTS * D)
+    assert model.axes[:rank] @ model.axes[:rank].T == pytest.approx(torch.eye(rank), abs=1e-6)
+    assert not model.axes[rank:].any() and not model.deviations[rank:].any()
+    assert model.deviations[:rank].tolist() == pytest.approx([LEAST] * rank)
+    assert not model.encode(*padded(clouds([8, 2])))[:, 1 + rank :].any()
+
+
+def test_the_smallest_z_is_a_size_and_one_component():
+    training = [np.outer(np.arange(1, 4), direction).astype(np.float32) for direction in np.eye(3) * 2]
+    model = fitted(training, 2)
+    balls, sizes = padded(training)
+    z = model.encode(balls, sizes)
+    assert z.shape == (3, 2) and z[:, 0].tolist() == [3, 3, 3] and len(set(z[:, 1].tolist())) == 3
+
+
+# -- sizes ---
+
+
+@pytest.mark.parametrize("latent_dim", [2, 12, 40])
+def test_every_size_is_in_z(latent_dim):
+    model = fitted(clouds([8, 3, 1, 5]), latent_dim)
+    balls, sizes = padded(clouds(range(1, SLOTS + 1), seed=5))
+    z = model.encode(balls, sizes)
+    assert z[:, 0].tolist() == list(range(1, SLOTS + 1))
+    decoded = model.decode(z, SLOTS)
+    assert decoded.sizes.equal(sizes) and not decoded.truncated.any()
+    assert decoded.stop_probability.argmax(1).equal(sizes - 1) and decoded.stop_probability.sum(1).eq(1).all()
+    present = torch.arange(SLOTS) < sizes[:, None]
+    assert decoded.balls[~present].eq(0).all() and decoded.balls[present].ne(0).any(-1).all()
+
+
+def test_sizes_between_below_and_beyond(model):
+    z = torch.zeros(7, 12)
+    z[:, 0] = torch.tensor([2.4, 2.6, -3.0, 0.2, 8.4, 9.0, 1e30])
+    decoded = model.decode(z, 100)
+    assert decoded.sizes.tolist() == [2, 3, 1, 1, 8, 8, 8]
+    assert decoded.truncated.tolist() == [False] * 5 + [True] * 2
+    stops = decoded.stop_probability[torch.arange(7), decoded.sizes - 1]
+    assert stops.gt(0.5).equal(~decoded.truncated)
+    shorter = model.decode(z, 2)
+    assert shorter.sizes.tolist() == [2, 2, 1, 1, 2, 2, 2] and shorter.truncated.int().tolist() == [0, 1, 0, 0, 1, 1, 1]
+    assert torch.equal(shorter.balls[0], decoded.balls[0, :2])
+
+
+def test_nothing_to_decode(model):
+    assert model.decode(torch.zeros(0, 12), SLOTS).sizes.tolist() == []
+
+
+# -- batches ---
+
+
+def test_batched_is_single(model):
+    some = clouds([3, 8, 1, 8, 5, 2, 3, 7], seed=7)
+    balls, sizes = padded(some)
+    z = model.encode(balls, sizes)
+    alone = torch.cat([model.encode(*padded([cloud])) for cloud in some])
+    assert z.numpy() == pytest.approx(alone.numpy(), abs=1e-5)
+    order = torch.tensor([4, 0, 7, 1, 2, 6, 5, 3])
+    assert model.encode(balls[order], sizes[order]).numpy() == pytest.approx(z[order].numpy(), abs=1e-5)
+    together = model.decode(z, SLOTS)
+    for row, n, balls in zip(z, sizes, together.balls, strict=True):
+        assert model.decode(row[None], SLOTS).balls[0].numpy() == pytest.approx(balls[:n].numpy(), abs=1e-5)
+
+
+@pytest.mark.parametrize("fill", [7.0, 1e30, float("nan"), float("inf")])
+def test_padding_is_not_read(model, fill):
+    some = clouds([3, 8, 1, 5], seed=7)
+    assert torch.equal(model.encode(*padded(some, fill)), model.encode(*padded(some)))
+    assert torch.equal(model.encode(*padded(some[2:], fill, width=SLOTS)), model.encode(*padded(some[2:])))
+
+
+# -- what no z is ---
+
+
+def test_what_no_z_is(model):
+    with pytest.raises(GeoGAEError, match=r"z has shape \(2, 11\); this model decodes rows of 12 numbers"):
+        model.decode(torch.zeros(2, 11), SLOTS)
+    with pytest.raises(GeoGAEError, match=r"z has shape \(12,\)"):
+        model.decode(torch.zeros(12), SLOTS)
+    z = torch.zeros(2, 12)
+    z[[0, 0, 1], [0, 3, 4]] = torch.tensor([float("nan"), float("inf"), -float("inf")])
+    with pytest.raises(GeoGAEError, match="z has 3 values that are not finite; encode the graphs again"):
+        model.decode(z, SLOTS)
+
+
+# -- files and repetition ---
+
+
+def test_saved_and_loaded(model, tmp_path: Path):
+    save_checkpoint(tmp_path / "linear.safetensors", model.state_dict(), {})
+    loaded = LinearAutoencoder(D, slots=SLOTS, latent_dim=12)
+    loaded.load_state_dict(load_checkpoint(tmp_path / "linear.safetensors")[0])
+    given = padded(clouds([8, 2, 5]))
+    assert torch.equal(loaded.encode(*given), model.encode(*given))
+    assert not list(model.parameters())
+
+
+def test_fitting_again_gives_the_same():
+    training = clouds([8, 2, 5, 8, 8, 1])
+    one, two = (fitted(training, latent_dim=20).state_dict() for _ in range(2))
+    assert all(torch.equal(one[name], two[name]) for name in one)
+    given = padded(training)
+    model = fitted(training, latent_dim=20)
+    assert torch.equal(model.encode(*given), model.encode(*given))
+    model.fit(clouds([3], seed=5))
+    again = fitted(clouds([3], seed=5), latent_dim=20)
+    assert all(torch.equal(value, again.state_dict()[name]) for name, value in model.state_dict().items())
