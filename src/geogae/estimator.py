@@ -25,9 +25,11 @@ from geogae.files import atomic_path
 from geogae.formats import as_graphs, is_graph
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import fit_clouds
+from geogae.geometry.template import Template, make_template, template_clouds
 from geogae.graph import Graph
 from geogae.model.autoencoder import SequentialAutoencoder
 from geogae.model.linear import LinearAutoencoder
+from geogae.model.parallel import ParallelAutoencoder
 from geogae.parameters import check_parameters
 from geogae.training.batches import Sequences
 from geogae.training.checkpoint import load_checkpoint, save_checkpoint
@@ -55,12 +57,13 @@ class Decoding(NamedTuple):
 class GeoGAE:
     """A graph autoencoder: whole graphs to vectors of ``latent_dim`` numbers and back.
 
-    Presets hold the paper's values (Section 4.1) for its seven data sets.
+    Presets hold values for the paper's seven data sets: ``mutag`` for ours, ``paper/mutag`` for the paper's.
 
     Parameters:
-        architecture: ``"sequential"`` is the paper's; ``"linear"`` is PCA of the ordered clouds, ready in seconds.
+        architecture: ``"parallel"`` is ours, ``"sequential"`` the paper's, ``"linear"`` PCA of the ordered clouds.
         dim: geometry dimension d, d-1 coordinates and a radius; ``"auto"`` for the smallest that is exact.
-        order: how the nodes are ordered: ``"greedy"`` is Algorithm 1, ``"axis"`` the first principal axis.
+        order: ``"axis"`` is the first principal axis, ``"greedy"`` Algorithm 1, ``"template"`` the base that graphs share.
+        descent: steps that z may take, if parallel, to give back what the linear z does not.
         token_dim: width of a token (the paper's tok-d).
         latent_dim: size m of z (emb); if sequential a multiple of token_dim, each CLS token being one part.
         bundle: nodes b in a token.
@@ -89,10 +92,11 @@ class GeoGAE:
 
     def __init__(
         self,
-        architecture: Literal["sequential", "linear"] = "sequential",
+        architecture: Literal["parallel", "sequential", "linear"] = "parallel",
         *,
         dim: int | Literal["auto"] = "auto",
-        order: Literal["greedy", "axis"] = "greedy",
+        order: Literal["axis", "greedy", "template"] = "axis",
+        descent: int = 1000,
         token_dim: int = 64,
         latent_dim: int = 192,
         bundle: int = 1,
@@ -121,6 +125,7 @@ class GeoGAE:
         self.architecture = architecture
         self.dim = dim
         self.order = order
+        self.descent = descent
         self.token_dim = token_dim
         self.latent_dim = latent_dim
         self.bundle = bundle
@@ -218,9 +223,11 @@ class GeoGAE:
                 f"{len(graphs)} graphs to train on and {len(held_out)} to validate on; give at least one of each"
             )
         folder = Path(run) if run is not None else None
-        clouds = fit_clouds(graphs, self.dim, order=self.order, progress=progress)
+        self.dim_ = self.dim  # type: ignore[assignment]
+        self.template_ = make_template(graphs, self.dim, progress=progress) if self.order == "template" else None
+        clouds = self._fit_clouds(graphs, progress)
         self.dim_ = clouds[0].dim
-        held_out_clouds = fit_clouds(held_out, self.dim_, order=self.order, progress=progress)
+        held_out_clouds = self._fit_clouds(held_out, progress)
         largest = max(cloud.n for cloud in [*clouds, *held_out_clouds])
         self.max_nodes_ = largest if self._has_slots else HEADROOM * largest
         self.model_ = self._build()
@@ -275,11 +282,14 @@ class GeoGAE:
     @property
     def _has_slots(self) -> bool:
         """Whether there is a place for each node, and so a largest graph that fits."""
-        return self.architecture == "linear"
+        return self.architecture != "sequential"
 
     def _build(self) -> nn.Module:
-        if self.architecture == "linear":
-            return LinearAutoencoder(self.dim_, slots=self.max_nodes_, latent_dim=self.latent_dim).to(self._device())
+        if self._has_slots:
+            shape = {"slots": self.max_nodes_, "latent_dim": self.latent_dim}
+            if self.architecture == "linear":
+                return LinearAutoencoder(self.dim_, **shape).to(self._device())
+            return ParallelAutoencoder(self.dim_, **shape, descent=self.descent).to(self._device())
         with deterministic(self.seed):
             model = SequentialAutoencoder(
                 self.dim_,
@@ -361,7 +371,7 @@ class GeoGAE:
     def ordered(self, graphs: Any) -> list[Graph]:
         """Each graph with its nodes in the order in which the model reads and writes them."""
         self._check_fitted()
-        return _ordered(fit_clouds(graphs, self.dim_, order=self.order))
+        return _ordered(self._fit_clouds(as_graphs(graphs)))
 
     def _clouds(self, graphs: Any, whole: bool = False) -> list[HyperballCloud]:
         """The clouds of graphs; those that the model cannot carry ``whole`` are an error, or else told."""
@@ -379,7 +389,12 @@ class GeoGAE:
             lost = "are lost" if self._has_slots else "come back cut"
             log.warning("%d graphs have more than the %d nodes that this model carries (up to %d): they %s",
                         len(large), self.max_nodes_, max(graph.n for graph in large), lost)  # fmt: skip
-        return fit_clouds(graphs, self.dim_, order=self.order)
+        return self._fit_clouds(graphs)
+
+    def _fit_clouds(self, graphs: list[Graph], progress: bool = False) -> list[HyperballCloud]:
+        if self.template_ is not None:
+            return template_clouds(graphs, self.template_, progress=progress)
+        return fit_clouds(graphs, self.dim_, order=self.order, progress=progress)  # type: ignore[arg-type]
 
     @torch.inference_mode()
     def _encode_clouds(self, clouds: Sequence[HyperballCloud]) -> NDArray[np.float32]:
@@ -388,7 +403,10 @@ class GeoGAE:
         self.model_.eval()
         for chosen in sequences.by_size(_ENCODE_BATCH):
             batch = sequences[chosen].to(device)
-            z[chosen] = self.model_.encode(batch.balls, batch.sizes).float().cpu().numpy()  # type: ignore[operator]
+            codes = self.model_.encode(batch.balls, batch.sizes)  # type: ignore[operator]
+            if isinstance(self.model_, ParallelAutoencoder):
+                codes = self.model_.settle(codes, batch.sizes, batch.adjacency)
+            z[chosen] = codes.float().cpu().numpy()
         return z
 
     @torch.inference_mode()
@@ -433,7 +451,13 @@ class GeoGAE:
             "params": self.get_params(),
             "fitted": {"dim": self.dim_, "max_nodes": self.max_nodes_},
         }
-        save_checkpoint(folder / WEIGHTS, self.model_.state_dict(), {"format": FORMAT})
+        tensors = self.model_.state_dict()
+        if self.template_ is not None:
+            tensors |= {
+                "template.edges": torch.from_numpy(self.template_.graph.edges.copy()),
+                "template.balls": torch.from_numpy(self.template_.balls),
+            }
+        save_checkpoint(folder / WEIGHTS, tensors, {"format": FORMAT})
         with atomic_path(folder / CONFIG) as temporary:
             temporary.write_text(json.dumps(config, indent=1) + "\n")
 
@@ -461,8 +485,12 @@ class GeoGAE:
         model.model_ = model._build()
         weights, _ = load_checkpoint(folder / WEIGHTS)
         try:
+            model.template_ = None
+            if model.order == "template":
+                edges, balls = (weights.pop(f"template.{part}").numpy() for part in ("edges", "balls"))
+                model.template_ = Template(Graph(len(balls), edges), balls)
             model.model_.load_state_dict(weights)
-        except RuntimeError:
+        except (RuntimeError, KeyError):
             raise GeoGAEError(
                 f"{folder / WEIGHTS} does not fit {CONFIG} beside it; restore both, or train again"
             ) from None

@@ -11,17 +11,18 @@ from geogae.errors import GeoGAEError
 from geogae.geometry.fitting import check_device, check_dim
 from geogae.model.attention import head_dim
 
-ARCHITECTURES = ("sequential", "linear")
+ARCHITECTURES = ("parallel", "sequential", "linear")
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "architecture": ARCHITECTURES,
-    "order": ("greedy", "axis"),
+    "order": ("axis", "greedy", "template"),
     "precision": ("auto", "float32", "bfloat16"),
     "variational": (True, False),
 }
 NUMBERS: dict[str, tuple[type, float, bool]] = {  # kind, least value, whether None is allowed
     "token_dim": (int, 2, False),
     "latent_dim": (int, 2, False),
+    "descent": (int, 0, False),
     "bundle": (int, 1, False),
     "encoder_hidden": (int, 1, False),
     "encoder_layers": (int, 1, False),
@@ -61,7 +62,7 @@ def check_parameters(values: Mapping[str, Any]) -> None:
         check_dim(values["dim"])
     if values["device"] != "auto":
         check_device(values["device"])
-    if values["architecture"] == "linear":
+    if values["architecture"] != "sequential":
         return
     latent, token = values["latent_dim"], values["token_dim"]
     for heads in (values["encoder_heads"], values["decoder_heads"]):

@@ -132,7 +132,7 @@ def sphere_gradient(centers, raw, sign, alpha, gamma, temperature, margin, grad_
             wrong += w
             narrow += m
     for i in range(n):
-        grad_raw[i] *= _SCALE / (f32(1) + math.exp(-raw[i]))  # softplus' = σ
+        grad_raw[i] *= _SCALE / (f32(1) + math.exp(min(-raw[i], f32(80))))  # softplus' = σ; no overflow
     return wrong, narrow
 
 

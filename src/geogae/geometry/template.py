@@ -1,0 +1,128 @@
+"""Node order by matching: graphs that are changes of one base graph are laid on its nodes, the slots of a template.
+
+Principal axes tell nothing where a few rewired edges turn the whole cloud. Matching finds the base again, and the
+cloud of each graph is fitted from the template's: what graphs share stays in place, only the changes move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import quadratic_assignment
+
+from geogae.errors import GeoGAEError
+from geogae.geometry.cloud import HyperballCloud
+from geogae.geometry.fitting import canonicalise, fit_clouds
+from geogae.geometry.kernel import descend, f32
+from geogae.graph import Graph
+from geogae.progress import progress_bar
+
+ROUNDS = 3  # of matching all graphs and taking their consensus; the first is against one of the graphs
+HEAT = (0.1, 0.3, 1.0, 3.0)  # times of the heat kernel
+WALKS = 6  # lengths of the walks that are counted
+SPREAD = 0.4  # how unlike two nodes may be to be matched at first
+TEMPERATURE, RATE, STEPS, MARGIN = 0.1, 0.03, 300, 0.1  # of the descent from the template's cloud
+
+
+class Template(NamedTuple):
+    """A graph that others resemble, and its cloud; slot i is its node i."""
+
+    graph: Graph
+    balls: NDArray[np.float32]  # (n, d)
+
+
+def make_template(graphs: Sequence[Graph], dim: int | str, *, progress: bool = False) -> Template:
+    """The edges that most graphs have once they are laid upon each other, and a cloud of that graph."""
+    sizes = {graph.n for graph in graphs}
+    if len(sizes) != 1:
+        raise GeoGAEError(
+            f"order='template' needs graphs of one size, not of {min(sizes)} to {max(sizes)} nodes; use order='axis'"
+        )
+    adjacencies = [_canonical_adjacency(graph)[0] for graph in graphs]
+    base = adjacencies[0]
+    with progress_bar("matching", ROUNDS * len(graphs), progress) as advance:
+        for _ in range(ROUNDS):
+            joined = np.zeros_like(base)
+            for adjacency in adjacencies:
+                slots = match(base, adjacency)
+                joined += adjacency[np.ix_(slots, slots)]
+                advance()
+            base = (joined > len(graphs) / 2).astype(float)
+    consensus = Graph(len(base), np.argwhere(np.triu(base, 1) > 0))
+    [cloud] = fit_clouds([consensus], dim)  # type: ignore[arg-type]
+    return Template(consensus, np.column_stack([cloud.centers, cloud.radii_raw]))
+
+
+def template_clouds(graphs: Sequence[Graph], template: Template, *, progress: bool = False) -> list[HyperballCloud]:
+    """A cloud for each graph, fitted from the template's; its node order are the template's slots."""
+    base = template.graph.adjacency().astype(float)
+    clouds = []
+    with progress_bar("matching", len(graphs), progress) as advance:
+        for graph in graphs:
+            if graph.n != template.graph.n:
+                raise GeoGAEError(
+                    f"{graph!r} cannot be laid on the template of {template.graph.n} nodes; its graphs are all of that "
+                    f"size: leave it out, or train with order='axis'"
+                )
+            adjacency, order = _canonical_adjacency(graph)
+            slots = order[match(base, adjacency)]  # (n,), slot i is the graph's node slots[i]
+            clouds.append(_fit_near(graph, slots, template.balls))
+            advance()
+    return clouds
+
+
+def match(base: NDArray[np.float64], adjacency: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Which node lies on each node of ``base``, (n,), so that many edges coincide: FAQ from alike surroundings."""
+    ours, theirs = _surroundings(base), _surroundings(adjacency)  # (n, f)
+    scale = ours.std(0) + 1e-9
+    unlike = (((ours[:, None] - theirs[None]) / scale) ** 2).mean(-1)  # (n, n)
+    start = _doubly_stochastic(np.exp(-unlike / SPREAD) + 1e-4)
+    found = quadratic_assignment(base, adjacency, options={"maximize": True, "P0": start, "tol": 1e-4, "maxiter": 60})
+    return found.col_ind
+
+
+def _canonical_adjacency(graph: Graph) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """In canonical numbering, so that the match depends on nothing but the structure, and that numbering."""
+    form = canonicalise(graph)
+    return form.topology.adjacency().astype(float), form.order
+
+
+def _surroundings(adjacency: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What a node sees: degree, heat that stays, walks from it and back to it, (n, f)."""
+    degree = adjacency.sum(1)
+    values, vectors = np.linalg.eigh(np.diag(degree) - adjacency)
+    columns = [degree, *((vectors**2 * np.exp(-time * values)).sum(1) for time in HEAT)]
+    walks = adjacency
+    for _ in range(2, WALKS + 1):
+        walks = walks @ adjacency
+        columns += [np.log1p(np.diag(walks)), np.log1p(walks.sum(1))]
+    return np.column_stack(columns)
+
+
+def _doubly_stochastic(weights: NDArray[np.float64], rounds: int = 3000) -> NDArray[np.float64]:
+    """Sinkhorn: factors for the rows and the columns in turn, until all sum to one."""
+    columns = np.ones(len(weights))
+    for _ in range(rounds):
+        rows = 1 / (weights @ columns)
+        columns, before = 1 / (rows @ weights), columns
+        if np.abs(columns / before - 1).max() < 1e-7:
+            break
+    return rows[:, None] * weights * columns
+
+
+def _fit_near(graph: Graph, slots: NDArray[np.int64], balls: NDArray[np.float32]) -> HyperballCloud:
+    joined = graph.relabel(slots).adjacency()
+    centers = np.ascontiguousarray(balls[:, :-1].T, dtype=np.float32)  # (d-1, n)
+    raw = balls[:, -1].astype(np.float32).copy()
+    sign = np.where(joined, np.int8(1), np.int8(-1))
+    np.fill_diagonal(sign, -1)
+    steps, _, _ = descend(
+        centers, raw, sign, 0, f32(0.5), f32(0), TEMPERATURE, TEMPERATURE, f32(MARGIN), RATE, STEPS, STEPS,
+        np.zeros(1, dtype=bool),
+    )  # fmt: skip
+    own_centers, own_raw = np.empty((graph.n, len(centers)), np.float32), np.empty(graph.n, np.float32)
+    own_centers[slots], own_raw[slots] = centers.T, raw
+    return HyperballCloud(own_centers, own_raw, slots, graph, steps=steps, tries=1)
