@@ -25,6 +25,7 @@ from geogae.estimator import CONFIG, HEADROOM, WEIGHTS, Decoding
 from geogae.plots import plot_reconstructions
 
 TINY: dict[str, Any] = {
+    "architecture": "sequential",
     "dim": 4,
     "token_dim": 16,
     "latent_dim": 32,
@@ -346,7 +347,7 @@ def test_linear_z_of_any_size_and_no_training(graphs: list[Graph]) -> None:
     with pytest.raises(GeoGAEError, match="latent_dim=1 must be a whole number, at least 2"):
         GeoGAE(**{**LINEAR, "latent_dim": 1}).fit(graphs)
     with pytest.raises(GeoGAEError, match="latent_dim=37 must be a multiple of token_dim=64"):
-        GeoGAE(latent_dim=37).fit(graphs)
+        GeoGAE("sequential", latent_dim=37).fit(graphs)
 
 
 def test_linear_is_reproducible_and_knows_no_seed(linear: GeoGAE, graphs: list[Graph]) -> None:

@@ -72,14 +72,14 @@ def test_the_dimension_of_mutag_is_the_smallest() -> None:
 
 
 def test_changes() -> None:
-    model = GeoGAE.from_preset("mutag", seed=3, lr=0.1)
+    model = GeoGAE.from_preset("paper/mutag", seed=3, lr=0.1)
     assert (model.seed, model.lr, model.latent_dim) == (3, 0.1, 128)
     assert repr(GeoGAE(dim=4, seed=3)) == "GeoGAE(dim=4, seed=3)"
 
 
 def test_a_file_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "my.toml"
-    path.write_text(presets.text("mutag").replace("lr = 1e-3", "lr = 2e-3"))
+    path.write_text(presets.text("paper/mutag").replace("lr = 1e-3", "lr = 2e-3"))
     assert GeoGAE.from_preset(str(path)).lr == 2e-3
     path.write_text("lr = = 1")
     with pytest.raises(GeoGAEError, match=r"preset .*my.toml is not TOML: "):
@@ -107,9 +107,9 @@ BAD = {
     "passes": ("3", "passes='3' must be a whole number"),
     "bundle": (None, "bundle=None must be a whole number, at least 1"),
     "dim": (1, "dim=1 must be a whole number from 2 to 64, or 'auto'"),
-    "order": ("random", "order='random' is not known; valid are greedy, axis"),
+    "order": ("random", "order='random' is not known; valid are greedy, axis, template"),
     "precision": ("float16", "precision='float16' is not known; valid are auto, float32, bfloat16"),
-    "architecture": ("flow", "architecture='flow' is not known; valid are sequential, linear"),
+    "architecture": ("flow", "architecture='flow' is not known; valid are parallel, sequential, linear"),
     "variational": ("yes", "variational='yes' is not known; valid are True, False"),
     "latent_dim": (100, "latent_dim=100 must be a multiple of token_dim=64; try latent_dim=128"),
     "encoder_heads": (3, "heads=3 does not cut token_dim=64 into equal heads of even width; try one of"),
@@ -120,10 +120,10 @@ BAD = {
 @pytest.mark.parametrize(("name", "value", "said"), [(name, *rest) for name, rest in BAD.items()], ids=BAD)
 def test_values_that_cannot_be(name: str, value: object, said: str) -> None:
     with pytest.raises(GeoGAEError) as error:
-        GeoGAE.from_preset("mutag", **{name: value})
+        GeoGAE.from_preset("paper/mutag", **{name: value})
     assert str(error.value).startswith(said) and "\n" not in str(error.value)
 
 
 def test_no_end() -> None:
     with pytest.raises(GeoGAEError, match="training needs an end: set epochs, minutes, or both"):
-        GeoGAE(epochs=None, minutes=None).check_params()
+        GeoGAE("sequential", epochs=None, minutes=None).check_params()

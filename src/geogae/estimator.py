@@ -62,7 +62,7 @@ class GeoGAE:
     Parameters:
         architecture: ``"parallel"`` is ours, ``"sequential"`` the paper's, ``"linear"`` PCA of the ordered clouds.
         dim: geometry dimension d, d-1 coordinates and a radius; ``"auto"`` for the smallest that is exact.
-        order: ``"axis"`` is the first principal axis, ``"greedy"`` Algorithm 1, ``"template"`` the base that graphs share.
+        order: ``"greedy"`` is Algorithm 1, ``"axis"`` the first principal axis, ``"template"`` a base that all share.
         descent: steps that z may take, if parallel, to give back what the linear z does not.
         token_dim: width of a token (the paper's tok-d).
         latent_dim: size m of z (emb); if sequential a multiple of token_dim, each CLS token being one part.
@@ -95,7 +95,7 @@ class GeoGAE:
         architecture: Literal["parallel", "sequential", "linear"] = "parallel",
         *,
         dim: int | Literal["auto"] = "auto",
-        order: Literal["axis", "greedy", "template"] = "axis",
+        order: Literal["greedy", "axis", "template"] = "greedy",
         descent: int = 1000,
         token_dim: int = 64,
         latent_dim: int = 192,
@@ -223,11 +223,10 @@ class GeoGAE:
                 f"{len(graphs)} graphs to train on and {len(held_out)} to validate on; give at least one of each"
             )
         folder = Path(run) if run is not None else None
-        self.dim_ = self.dim  # type: ignore[assignment]
         self.template_ = make_template(graphs, self.dim, progress=progress) if self.order == "template" else None
-        clouds = self._fit_clouds(graphs, progress)
+        clouds = self._fit_clouds(graphs, self.dim, progress)
         self.dim_ = clouds[0].dim
-        held_out_clouds = self._fit_clouds(held_out, progress)
+        held_out_clouds = self._fit_clouds(held_out, self.dim_, progress)
         largest = max(cloud.n for cloud in [*clouds, *held_out_clouds])
         self.max_nodes_ = largest if self._has_slots else HEADROOM * largest
         self.model_ = self._build()
@@ -371,7 +370,7 @@ class GeoGAE:
     def ordered(self, graphs: Any) -> list[Graph]:
         """Each graph with its nodes in the order in which the model reads and writes them."""
         self._check_fitted()
-        return _ordered(self._fit_clouds(as_graphs(graphs)))
+        return _ordered(self._fit_clouds(as_graphs(graphs), self.dim_))
 
     def _clouds(self, graphs: Any, whole: bool = False) -> list[HyperballCloud]:
         """The clouds of graphs; those that the model cannot carry ``whole`` are an error, or else told."""
@@ -389,12 +388,15 @@ class GeoGAE:
             lost = "are lost" if self._has_slots else "come back cut"
             log.warning("%d graphs have more than the %d nodes that this model carries (up to %d): they %s",
                         len(large), self.max_nodes_, max(graph.n for graph in large), lost)  # fmt: skip
-        return self._fit_clouds(graphs)
+        return self._fit_clouds(graphs, self.dim_)
 
-    def _fit_clouds(self, graphs: list[Graph], progress: bool = False) -> list[HyperballCloud]:
-        if self.template_ is not None:
+    def _fit_clouds(
+        self, graphs: list[Graph], dim: int | Literal["auto"], progress: bool = False
+    ) -> list[HyperballCloud]:
+        if self.order == "template":
+            assert self.template_ is not None
             return template_clouds(graphs, self.template_, progress=progress)
-        return fit_clouds(graphs, self.dim_, order=self.order, progress=progress)  # type: ignore[arg-type]
+        return fit_clouds(graphs, dim, order=self.order, progress=progress)
 
     @torch.inference_mode()
     def _encode_clouds(self, clouds: Sequence[HyperballCloud]) -> NDArray[np.float32]:

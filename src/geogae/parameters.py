@@ -15,7 +15,7 @@ ARCHITECTURES = ("parallel", "sequential", "linear")
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "architecture": ARCHITECTURES,
-    "order": ("axis", "greedy", "template"),
+    "order": ("greedy", "axis", "template"),
     "precision": ("auto", "float32", "bfloat16"),
     "variational": (True, False),
 }
@@ -63,7 +63,7 @@ def check_parameters(values: Mapping[str, Any]) -> None:
     if values["device"] != "auto":
         check_device(values["device"])
     if values["architecture"] != "sequential":
-        return
+        return  # nothing of what follows is theirs
     latent, token = values["latent_dim"], values["token_dim"]
     for heads in (values["encoder_heads"], values["decoder_heads"]):
         head_dim(token, heads)

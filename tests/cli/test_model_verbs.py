@@ -27,7 +27,7 @@ def graphs(run: Run) -> None:
 
 @pytest.fixture
 def trained(run: Run) -> Path:
-    code, out, err = run("train", "mutag", "--data", "graphs.jsonl", "--out", "run", "--epochs", 1, *SMALL)
+    code, out, err = run("train", "paper/mutag", "--data", "graphs.jsonl", "--out", "run", "--epochs", 1, *SMALL)
     assert code == 0
     assert err == "note: 17 graphs to train on, 3 to choose by; the run is in run\n"
     facts = dict(line.split(maxsplit=1) for line in out.splitlines())
@@ -76,7 +76,7 @@ def test_there_and_back(run: Run, trained: Path) -> None:
 
 
 def test_train_as_json_and_resume(run: Run, trained: Path) -> None:
-    again = ("train", "mutag", "--data", "graphs.jsonl", "--out", "run", "--resume", "--json", *SMALL)
+    again = ("train", "paper/mutag", "--data", "graphs.jsonl", "--out", "run", "--resume", "--json", *SMALL)
     code, out, _ = run(*again, "--epochs", 1)
     assert code == 0
     rows = [json.loads(line) for line in Path("run/metrics.jsonl").read_text().splitlines()]
@@ -96,7 +96,7 @@ def test_train_as_json_and_resume(run: Run, trained: Path) -> None:
 def test_resume_before_the_first_checkpoint(run: Run, trained: Path) -> None:
     Path("run/state.safetensors").unlink()
     options = ("--data", "graphs.jsonl", "--out", "run", "--epochs", 1, *SMALL)
-    code, _, err = run("train", "mutag", *options, "--resume")
+    code, _, err = run("train", "paper/mutag", *options, "--resume")
     assert code == 0 and "note: run holds no checkpoint yet: starting from the beginning" in err
 
 
@@ -149,15 +149,18 @@ def test_changes() -> None:
 
 # -- what cannot be ---
 
-TRAIN = ("train", "mutag", "--data", "graphs.jsonl", "--out", "new")
+TRAIN = ("train", "paper/mutag", "--data", "graphs.jsonl", "--out", "new")
 BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "unknown preset": (("train", "nope"), "there is no preset 'nope'; valid are mutag, aids,"),
     "missing preset file": (("train", "nope.toml"), "cannot read preset nope.toml: No such file or directory"),
     "preset without data": (("train", "bare.toml"), "preset bare.toml names no dataset; say --data NAME"),
-    "no data set": (("train", "mutag", "--data", "NOPE", "--out", "new"), "data set 'NOPE' is not in $GEOGAE_DATA"),
-    "no data file": (("train", "mutag", "--data", "no.jsonl", "--out", "new"), "no.jsonl does not exist"),
+    "no data set": (
+        ("train", "paper/mutag", "--data", "NOPE", "--out", "new"),
+        "data set 'NOPE' is not in $GEOGAE_DATA",
+    ),
+    "no data file": (("train", "paper/mutag", "--data", "no.jsonl", "--out", "new"), "no.jsonl does not exist"),
     "too few graphs": (
-        ("train", "mutag", "--data", "one.jsonl", "--out", "new"),
+        ("train", "paper/mutag", "--data", "one.jsonl", "--out", "new"),
         "one.jsonl has 1 graphs to train on and none",
     ),
     "unknown parameter": ((*TRAIN, "--set", "colour=red"), "'colour' is no parameter of GeoGAE; valid are"),
@@ -168,7 +171,7 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "heads": ((*TRAIN, "--set", "encoder_heads=5"), "heads=5 does not cut token_dim=64"),
     "device": ((*TRAIN, "--set", "device=warp"), "device='warp' cannot be used"),
     "run folder in use": (
-        ("train", "mutag", "--data", "graphs.jsonl", "--out", "taken"),
+        ("train", "paper/mutag", "--data", "graphs.jsonl", "--out", "taken"),
         "taken holds a run already; go on with --resume, or choose another --out",
     ),
     "resume of nothing": ((*TRAIN, "--resume"), "new/run.json is missing or damaged"),

@@ -184,7 +184,7 @@ class Autoencoder:
 
         scores = []
         for model in self.candidates:
-            trained = model.architecture != "linear"
+            trained = model.architecture == "sequential"
             model.fit(
                 train,
                 validation=validation,
@@ -198,7 +198,7 @@ class Autoencoder:
             for model, f1 in zip(self.candidates, scores, strict=True)
         ]
         self.model = self.candidates[best]
-        self.max_nodes = self.model.max_nodes_ if self.model.architecture == "linear" else None
+        self.max_nodes = None if self.model.architecture == "sequential" else self.model.max_nodes_
         return {**self.model.get_params(), "dim": self.model.dim_, "tried": tried, "history": self.model.history_}
 
     def ordered(self, graphs: list[Graph]) -> list[Graph]:
@@ -252,6 +252,10 @@ def _linear_tuned(dataset: str, changes: Settings) -> Method:
     return Autoencoder([one for i, one in enumerate(candidates) if one not in candidates[:i]])
 
 
+def _parallel(dataset: str, changes: Settings) -> Method:
+    return Autoencoder([{**_preset("", dataset), **changes}])
+
+
 def _sequential(dataset: str, changes: Settings) -> Method:
     if "minutes" in changes:
         changes = {"epochs": None, **changes}
@@ -262,7 +266,7 @@ def _preset(recipe: str, dataset: str) -> Settings:
     """The values for a data set of the paper; nothing for another, which then gets GeoGAE's defaults."""
     if dataset.lower() not in presets.DATASETS:
         return {}
-    values = presets.read(f"{recipe}/{dataset.lower()}")
+    values = presets.read(f"{recipe}/{dataset.lower()}".strip("/"))
     values.pop("dataset")
     return values
 
@@ -276,4 +280,5 @@ METHODS: dict[str, Entry] = {
     "linear": Entry(_linear, trained=False),
     "linear-tuned": Entry(_linear_tuned, trained=False),
     "sequential": Entry(_sequential, trained=True),
+    "parallel": Entry(_parallel, trained=False),
 }

@@ -57,10 +57,11 @@ def _geogae(
 
     \b
     Examples:
-      geogae demo                                   the story so far, on the embedded MUTAG, with a picture
+      geogae demo                                   the whole story on the embedded MUTAG, with pictures
       geogae datasets                               the data sets of the paper, as found on this machine
       geogae cloud MUTAG --dim 3 --plot mutag.png   graphs to balls and back, exactly
-      geogae train mutag --minutes 5                train the paper's autoencoder into runs/mutag
+      geogae train mutag                            an autoencoder for MUTAG, in seconds, into runs/mutag
+      geogae train paper/mutag --minutes 5          the paper's own
       geogae evaluate runs/mutag                    how well unseen graphs come back
       geogae encode runs/mutag graphs.jsonl -o z.npy
       geogae decode runs/mutag z.npy -o back.jsonl

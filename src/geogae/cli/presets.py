@@ -30,9 +30,10 @@ def listing(context: typer.Context) -> None:
         for name in known.names():
             values = known.read(name)
             shape = "d = {dim}, m = {latent_dim}".format(**values)
-            if values["architecture"] != "linear":
+            if "encoder_layers" in values:
                 shape += ", {encoder_layers} + {decoder_layers} layers".format(**values)
-            typer.echo(f"{name:<22}{values['dataset']:<15}{values['architecture']:<12}{shape}")
+            architecture = values.get("architecture", "parallel")
+            typer.echo(f"{name:<22}{values['dataset']:<15}{architecture:<12}{shape}")
 
 
 @presets.command()

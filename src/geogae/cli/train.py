@@ -40,10 +40,11 @@ def train(
 
     \b
     Examples:
-      geogae train mutag --minutes 5
-      geogae train aids --set lr=5e-4 --set passes=2 --seed 1 --out runs/aids-1
-      geogae train mutag --data graphs.jsonl --epochs 200
-      geogae train mutag --out runs/mutag --resume
+      geogae train mutag
+      geogae train paper/mutag --minutes 5
+      geogae train aids --set latent_dim=96 --set dim=5 --seed 1 --out runs/aids-96
+      geogae train mutag --data graphs.jsonl
+      geogae train paper/aids --minutes 60 --out runs/paper --resume
     """
     from geogae import datasets, presets
     from geogae.estimator import GeoGAE
@@ -80,7 +81,7 @@ def train(
         model.fit(training, validation=validation, run=folder, resume=resume, progress=peers.writes, peers=peers)
         if not peers.writes:
             return
-    if model.architecture != "linear":  # nothing was trained step by step
+    if model.architecture == "sequential":  # the others are not trained step by step
         from geogae.plots import plot_curves
 
         plot_curves(model.history_, folder / "curves.png")

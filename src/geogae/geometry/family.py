@@ -40,7 +40,7 @@ def fit_in_family(
         """All graphs of one size: they share the slots."""
         shared = np.ascontiguousarray(by_coordinate[:, :, :n]).reshape(len(loadings), -1)  # (k, d·n)
         middle = np.ascontiguousarray(mean_by_coordinate[:, :n])
-        for graph in np.flatnonzero(sizes == n):
+        for graph in np.flatnonzero(sizes == n).tolist():
             sign = np.where(adjacencies[graph], np.int8(1), np.int8(-1))
             np.fill_diagonal(sign, -1)
             _descend(points[graph], middle, shared, sign, steps)

@@ -7,7 +7,7 @@ cloud of each graph is fitted from the template's: what graphs share stays in pl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ class Template(NamedTuple):
     balls: NDArray[np.float32]  # (n, d)
 
 
-def make_template(graphs: Sequence[Graph], dim: int | str, *, progress: bool = False) -> Template:
+def make_template(graphs: Sequence[Graph], dim: int | Literal["auto"], *, progress: bool = False) -> Template:
     """The edges that most graphs have once they are laid upon each other, and a cloud of that graph."""
     sizes = {graph.n for graph in graphs}
     if len(sizes) != 1:
@@ -52,7 +52,7 @@ def make_template(graphs: Sequence[Graph], dim: int | str, *, progress: bool = F
                 advance()
             base = (joined > len(graphs) / 2).astype(float)
     consensus = Graph(len(base), np.argwhere(np.triu(base, 1) > 0))
-    [cloud] = fit_clouds([consensus], dim)  # type: ignore[arg-type]
+    [cloud] = fit_clouds([consensus], dim)
     return Template(consensus, np.column_stack([cloud.centers, cloud.radii_raw]))
 
 

@@ -22,7 +22,7 @@ class ParallelAutoencoder(LinearAutoencoder):
         self.descent = descent
 
     def settle(self, z: Tensor, sizes: Tensor, adjacency: Tensor) -> Tensor:
-        """The z (B, m) nearby that decode to graphs of ``adjacency`` (B, n, n), or come closest; computed on the CPU."""
+        """The z (B, m) nearby that decode to ``adjacency`` (B, n, n), or come closest; computed on the CPU."""
         mean = self.mean.unflatten(0, (self.slots, self.d)).cpu().numpy()
         loadings = (self.axes * self.deviations[:, None]).unflatten(1, (self.slots, self.d)).cpu().numpy()
         graphs = [joined[:n, :n] for joined, n in zip(adjacency.cpu().numpy(), sizes.tolist(), strict=True)]

@@ -11,7 +11,6 @@ from geogae.errors import GeoGAEError
 
 _FOLDER = files(__package__)
 DATASETS = ("mutag", "aids", "imdb-binary", "qm9", "syntheticnew", "collab", "reddit-binary")
-ALIASES = {name: f"paper/{name}" for name in DATASETS}  # the paper's recipe until there is a better one
 
 
 def names() -> list[str]:
@@ -26,7 +25,7 @@ def text(name: str) -> str:
         known = {known.lower(): known for known in names()}.get(name.lower())
         if known is None:
             raise GeoGAEError(f"there is no preset {name!r}; valid are {', '.join(names())}, or a file ending in .toml")
-        path = _FOLDER / f"{ALIASES.get(known, known)}.toml"
+        path = _FOLDER / f"{known}.toml"
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
