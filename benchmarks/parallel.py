@@ -2,6 +2,7 @@
 
 GEOGAE_DATA=… python benchmarks/parallel.py choose       # geometry dimension and node order, on validation graphs only
 GEOGAE_DATA=… python benchmarks/parallel.py ablations    # each ingredient taken away, on AIDS
+GEOGAE_DATA=… python benchmarks/parallel.py robustness   # F1 when z is stored coarsely or disturbed
 GEOGAE_DATA=… python benchmarks/parallel.py speed        # decoding against the sequential model's
 """
 
@@ -10,13 +11,15 @@ from __future__ import annotations
 import argparse
 import logging
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 
-from geogae import GeoGAE
+from geogae import GeoGAE, metrics, presets
 from geogae.benchmark.folds import development
+from geogae.benchmark.paper import paper
 from geogae.benchmark.plan import Run
 from record import RESULTS, record
 
@@ -60,15 +63,136 @@ def choose(names: list[str]) -> None:
         record(f"parallel-choose-{name}", config, rows, time.perf_counter() - begin)
 
 
+def ablations(name: str = "AIDS", sizes: tuple[int, ...] = (192, 96)) -> None:
+    """Each ingredient taken away, on validation graphs, three seeds."""
+    begin = time.perf_counter()
+    preset = presets.read(name.lower())
+    base = {"dim": preset["dim"], "order": preset["order"]}
+    changes: dict[str, tuple[dict[str, Any], Callable[[GeoGAE], None]]] = {
+        "all of it": ({}, _nothing),
+        "without descent (PCA, z by least squares)": ({"descent": 0}, _nothing),
+        "without descent and least squares (plain PCA)": ({"descent": 0}, _project),
+        "random axes instead of principal ones": ({}, _random_axes),
+        "descent from the mean cloud, not from the linear z": ({}, _start_at_mean),
+        "100 steps of descent": ({"descent": 100}, _nothing),
+        "10,000 steps of descent": ({"descent": 10_000}, _nothing),
+        "nodes along the first axis": ({"order": "axis"}, _nothing),
+        "the smallest exact d": ({"dim": presets.read(f"linear/{name.lower()}")["dim"]}, _nothing),
+        "the paper's d": ({"dim": paper().d[name]}, _nothing),
+    }
+    rows = []
+    for what, (change, alter) in changes.items():
+        row: dict[str, Any] = {"what": what, "f1": {}, "exact": {}, "seconds": {}}
+        for m in sizes:
+            scores, start = [], time.perf_counter()
+            for seed in SEEDS:
+                train, validation = development(Run("parallel", (), name, None, "paper", seed))
+                model = GeoGAE(**{**base, "latent_dim": m, **change}).fit(train, validation=validation)
+                alter(model)
+                scores.append(model.evaluate(validation))
+            row["f1"][str(m)], row["exact"][str(m)] = ([s[key] for s in scores] for key in ("f1", "exact"))
+            row["seconds"][str(m)] = round((time.perf_counter() - start) / len(SEEDS), 2)
+        print(what, {m: np.mean(f1).round(4) for m, f1 in row["f1"].items()}, row["seconds"], flush=True)
+        rows.append(row)
+    config = {"dataset": name, "part": "validation", "seeds": SEEDS, "threads": torch.get_num_threads()}
+    record("parallel-ablations", config, rows, time.perf_counter() - begin)
+
+
+def _nothing(model: GeoGAE) -> None:
+    pass
+
+
+def _project(model: GeoGAE) -> None:
+    """z as PCA gives it: empty slots count as zeros."""
+    linear = model.model_
+
+    def encode(balls: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
+        present = torch.arange(balls.shape[1]) < sizes[:, None]
+        padded = torch.zeros(len(balls), linear.slots, linear.d)
+        padded[:, : balls.shape[1]] = balls * present[..., None]
+        return torch.cat([sizes[:, None].float(), (padded.flatten(1) - linear.mean) @ linear.axes.T], 1)
+
+    linear.encode = encode
+
+
+def _random_axes(model: GeoGAE) -> None:
+    linear = model.model_
+    random = np.random.default_rng(0).normal(size=linear.axes.shape[::-1])
+    linear.axes.copy_(torch.from_numpy(np.linalg.qr(random)[0].T))
+    linear.deviations.fill_(float(linear.deviations.square().mean().sqrt()))
+
+
+def _start_at_mean(model: GeoGAE) -> None:
+    def encode(balls: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
+        return torch.cat([sizes[:, None].float(), torch.zeros(len(balls), model.latent_dim - 1)], 1)
+
+    model.model_.encode = encode
+
+
+def robustness(names: tuple[str, ...] = ("MUTAG", "AIDS", "IMDB-BINARY")) -> None:
+    """F1 on validation graphs when z is stored coarsely or disturbed."""
+    begin, rows = time.perf_counter(), []
+    for name in names:
+        train, validation = development(Run("parallel", (), name, None, "paper", 0))
+        model = GeoGAE.from_preset(name.lower()).fit(train, validation=validation)
+        validation = [graph for graph in validation if graph.n <= model.max_nodes_]
+        true, z = model.ordered(validation), model.encode(validation)
+        spread = z[:, 1:].std()
+        noise = np.random.default_rng(0).normal(size=z.shape).astype(np.float32) * spread
+        noise[:, 0] = 0  # the size is a whole number: another size is another graph
+        row = {"dataset": name, "as it is": z, "float16": z.astype(np.float16).astype(np.float32)}
+        row |= {f"noise {100 * share:g} %": z + share * noise for share in (0.001, 0.003, 0.01, 0.03)}
+        scores = {
+            key: metrics.evaluate(true, model.decode(value))["f1"] for key, value in row.items() if key != "dataset"
+        }
+        rows.append({"dataset": name, "f1": scores})
+        print(name, {key: round(100 * f1, 2) for key, f1 in scores.items()}, flush=True)
+    record("parallel-robustness", {"part": "validation", "seed": 0}, rows, time.perf_counter() - begin)
+
+
+def speed() -> None:
+    """Ours and the paper's model on the same graphs of AIDS, in turns; the sequential one is trained for a minute."""
+    begin = time.perf_counter()
+    train, validation = development(Run("parallel", (), "AIDS", None, "paper", 0))
+    start = time.perf_counter()
+    parallel = GeoGAE.from_preset("aids").fit(train, validation=validation)
+    fitting = time.perf_counter() - start
+    sequential = GeoGAE.from_preset("paper/aids", minutes=1.0, epochs=None).fit(train, validation=validation)
+    many = [graph for graph in validation if graph.n <= parallel.max_nodes_] * 4
+    codes = {"parallel": parallel.encode(many), "sequential": sequential.encode(many)}
+    models = {"parallel": parallel, "sequential": sequential}
+    rates: dict[str, dict[str, list[float]]] = {what: {name: [] for name in models} for what in ("encode", "decode")}
+    for _ in range(5):
+        for name, model in models.items():
+            for what, items in (("encode", many), ("decode", codes[name])):
+                start = time.perf_counter()
+                getattr(model, what)(items)
+                rates[what][name].append(len(many) / (time.perf_counter() - start))
+    rows = []
+    for what, found in rates.items():
+        ratio = float(np.median(np.array(found["parallel"]) / np.array(found["sequential"])))
+        rows.append(
+            {"what": what, "ratio": ratio, **{name: float(np.median(values)) for name, values in found.items()}}
+        )
+    print(rows, fitting)
+    config = {"dataset": "AIDS", "graphs": len(many), "threads": torch.get_num_threads(), "fit_seconds": fitting}
+    record("parallel-speed", config, rows, time.perf_counter() - begin)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("choose",))
-    parser.add_argument("names", nargs="*")
+    parts = {"choose": choose, "ablations": ablations, "robustness": robustness, "speed": speed}
+    parser.add_argument("part", choices=parts)
+    parser.add_argument("names", nargs="*", help="data sets to choose for; all if not given")
+    parser.add_argument("--threads", type=int, default=1)
     chosen: Any = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    torch.set_num_threads(1)
+    torch.set_num_threads(chosen.threads)
     RESULTS.mkdir(exist_ok=True)
-    choose(chosen.names)
+    if chosen.part == "choose":
+        choose(chosen.names)
+    else:
+        parts[chosen.part]()
 
 
 if __name__ == "__main__":

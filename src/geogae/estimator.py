@@ -39,8 +39,9 @@ from geogae.training.objective import sequential_objective
 
 log = logging.getLogger("geogae")
 
-FORMAT = 1  # of a saved model
+FORMAT = 2  # of a saved model
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
+SHARED = 0.8  # balls for each node, below which nodes that share a ball share a slot
 HEADROOM = 2  # decoding stops at this many times the largest graph seen in training
 _ENCODE_BATCH = 256
 
@@ -228,7 +229,11 @@ class GeoGAE:
         self.dim_ = clouds[0].dim
         held_out_clouds = self._fit_clouds(held_out, self.dim_, progress)
         largest = max(cloud.n for cloud in [*clouds, *held_out_clouds])
-        self.max_nodes_ = largest if self._has_slots else HEADROOM * largest
+        self.shares_ = self.architecture == "parallel" and self.order != "template" and _twins_pay(clouds)
+        if self.shares_:
+            clouds, held_out_clouds = ([cloud.grouped() for cloud in part] for part in (clouds, held_out_clouds))
+        self.slots_ = max(self._slots_of(cloud) for cloud in [*clouds, *held_out_clouds])
+        self.max_nodes_ = largest if self.architecture == "linear" else HEADROOM * largest
         self.model_ = self._build()
         if isinstance(self.model_, LinearAutoencoder):
             begin = time.monotonic()
@@ -285,10 +290,11 @@ class GeoGAE:
 
     def _build(self) -> nn.Module:
         if self._has_slots:
-            shape = {"slots": self.max_nodes_, "latent_dim": self.latent_dim}
+            shape = {"slots": self.slots_, "latent_dim": self.latent_dim}
             if self.architecture == "linear":
                 return LinearAutoencoder(self.dim_, **shape).to(self._device())
-            return ParallelAutoencoder(self.dim_, **shape, descent=self.descent).to(self._device())
+            parallel = ParallelAutoencoder(self.dim_, **shape, descent=self.descent, shared=self.shares_)
+            return parallel.to(self._device())
         with deterministic(self.seed):
             model = SequentialAutoencoder(
                 self.dim_,
@@ -370,25 +376,34 @@ class GeoGAE:
     def ordered(self, graphs: Any) -> list[Graph]:
         """Each graph with its nodes in the order in which the model reads and writes them."""
         self._check_fitted()
-        return _ordered(self._fit_clouds(as_graphs(graphs), self.dim_))
+        return _ordered(self._own_clouds(as_graphs(graphs)))
 
     def _clouds(self, graphs: Any, whole: bool = False) -> list[HyperballCloud]:
         """The clouds of graphs; those that the model cannot carry ``whole`` are an error, or else told."""
         self._check_fitted()
         graphs = as_graphs(graphs)
-        large = [graph for graph in graphs if graph.n > self.max_nodes_]
-        if large and whole and self._has_slots:
-            names = ", ".join(graph.name or "a graph without name" for graph in large[:3])
+        clouds = self._own_clouds(graphs)
+        large = [cloud for cloud in clouds if not self._carries(cloud)]
+        if not large:
+            return clouds
+        what = "different balls" if self.shares_ else "nodes"
+        limit, most = (self.slots_ if self._has_slots else self.max_nodes_), max(map(self._slots_of, large))
+        if whole and self._has_slots:
+            names = ", ".join((cloud.graph and cloud.graph.name) or "a graph without name" for cloud in large[:3])
             raise GeoGAEError(
-                f"{len(large)} of {len(graphs)} graphs ({names}{', …' * (len(large) > 3)}; up to "
-                f"{max(graph.n for graph in large)} nodes) have more than the {self.max_nodes_} nodes that this model "
-                f"carries; leave them out, train with graphs as large, or use architecture='sequential'"
+                f"{len(large)} of {len(graphs)} graphs ({names}{', …' * (len(large) > 3)}; up to {most} {what}) have "
+                f"more than the {limit} {what} that this model carries; leave them out, train with graphs as large, "
+                f"or use architecture='sequential'"
             )
-        if large:
-            lost = "are lost" if self._has_slots else "come back cut"
-            log.warning("%d graphs have more than the %d nodes that this model carries (up to %d): they %s",
-                        len(large), self.max_nodes_, max(graph.n for graph in large), lost)  # fmt: skip
-        return self._fit_clouds(graphs, self.dim_)
+        lost = "are lost" if self._has_slots else "come back cut"
+        log.warning("%d of %d graphs have more than the %d %s that this model carries (up to %d): they %s",
+                    len(large), len(graphs), limit, what, most, lost)  # fmt: skip
+        return clouds
+
+    def _own_clouds(self, graphs: list[Graph]) -> list[HyperballCloud]:
+        """Clouds as the fitted model reads them."""
+        clouds = self._fit_clouds(graphs, self.dim_)
+        return [cloud.grouped() for cloud in clouds] if self.shares_ else clouds
 
     def _fit_clouds(
         self, graphs: list[Graph], dim: int | Literal["auto"], progress: bool = False
@@ -405,9 +420,10 @@ class GeoGAE:
         self.model_.eval()
         for chosen in sequences.by_size(_ENCODE_BATCH):
             batch = sequences[chosen].to(device)
-            codes = self.model_.encode(batch.balls, batch.sizes)  # type: ignore[operator]
             if isinstance(self.model_, ParallelAutoencoder):
-                codes = self.model_.settle(codes, batch.sizes, batch.adjacency)
+                codes = self.model_.encode(batch.balls, batch.sizes, batch.adjacency)
+            else:
+                codes = self.model_.encode(batch.balls, batch.sizes)  # type: ignore[operator]
             z[chosen] = codes.float().cpu().numpy()
         return z
 
@@ -431,11 +447,22 @@ class GeoGAE:
 
     def _through_z(self, clouds: Sequence[HyperballCloud]) -> list[Decoding | None]:
         """What comes back of each cloud from its z alone; None where the model has no room for it."""
-        decodings = iter(self._decode(self._encode_clouds([cloud for cloud in clouds if self._carries(cloud)])))
-        return [next(decodings) if self._carries(cloud) else None for cloud in clouds]
+        carried = [not self._has_slots or self._carries(cloud) for cloud in clouds]
+        decodings = iter(
+            self._decode(self._encode_clouds([c for c, fits in zip(clouds, carried, strict=True) if fits]))
+        )
+        return [next(decodings) if fits else None for fits in carried]
+
+    def carries(self, graphs: Any) -> list[bool]:
+        """Which graphs the model has room for; the others cannot be encoded, or come back cut if it is sequential."""
+        self._check_fitted()
+        return [self._carries(cloud) for cloud in self._own_clouds(as_graphs(graphs))]
 
     def _carries(self, cloud: HyperballCloud) -> bool:
-        return not self._has_slots or cloud.n <= self.max_nodes_
+        return self._slots_of(cloud) <= (self.slots_ if self._has_slots else self.max_nodes_)
+
+    def _slots_of(self, cloud: HyperballCloud) -> int:
+        return cloud.different_balls if self.shares_ else cloud.n
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
@@ -451,7 +478,7 @@ class GeoGAE:
             "format": FORMAT,
             "geogae": geogae.__version__,
             "params": self.get_params(),
-            "fitted": {"dim": self.dim_, "max_nodes": self.max_nodes_},
+            "fitted": {"dim": self.dim_, "max_nodes": self.max_nodes_, "slots": self.slots_, "shares": self.shares_},
         }
         tensors = self.model_.state_dict()
         if self.template_ is not None:
@@ -477,13 +504,14 @@ class GeoGAE:
                     f"this geogae {geogae.__version__} reads format {FORMAT}: use that version, or train again"
                 )
             params, fitted = dict(config["params"]), config["fitted"]
-            dim, max_nodes = int(fitted["dim"]), int(fitted["max_nodes"])
+            dim, max_nodes, slots = (int(fitted[name]) for name in ("dim", "max_nodes", "slots"))
+            shares = bool(fitted["shares"])
         except GeoGAEError:
             raise
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise GeoGAEError(f"{folder / CONFIG} is missing or damaged ({error}); train or save again") from None
         model = cls().set_params(**{**params, "device": device})
-        model.dim_, model.max_nodes_ = dim, max_nodes
+        model.dim_, model.max_nodes_, model.slots_, model.shares_ = dim, max_nodes, slots, shares
         model.model_ = model._build()
         weights, _ = load_checkpoint(folder / WEIGHTS)
         try:
@@ -497,6 +525,11 @@ class GeoGAE:
                 f"{folder / WEIGHTS} does not fit {CONFIG} beside it; restore both, or train again"
             ) from None
         return model
+
+
+def _twins_pay(clouds: Sequence[HyperballCloud]) -> bool:
+    """Whether so many nodes share a ball that a slot for each ball, with a number beside it, carries less."""
+    return sum(cloud.different_balls for cloud in clouds) < SHARED * sum(cloud.n for cloud in clouds)
 
 
 def _ordered(clouds: Sequence[HyperballCloud]) -> list[Graph]:

@@ -32,6 +32,9 @@ class Spy:
         self.watch("ordered", graphs)
         return graphs
 
+    def carries(self, graphs: list[Graph]) -> list[bool]:
+        return [self.max_nodes is None or graph.n <= self.max_nodes for graph in graphs]
+
     def encode(self, graphs: list[Graph]) -> Any:
         self.watch("encode", graphs)
         return graphs

@@ -27,13 +27,15 @@ class Method(Protocol):
     """What the benchmark asks of a method."""
 
     told: str  # what its decoder knows beside a code that it made itself: "size", or nothing
-    max_nodes: int | None  # the largest graph that it can encode; None for any
 
     def fit(self, train: list[Graph], validation: list[Graph], run: Path) -> Mapping[str, Any]:
         """Learn; ``run`` is a folder to keep checkpoints in. Returns facts for the result file."""
 
     def ordered(self, graphs: list[Graph]) -> list[Graph]:
         """The graphs in the node order in which the method writes them."""
+
+    def carries(self, graphs: list[Graph]) -> list[bool]:
+        """Which graphs it can encode."""
 
     def encode(self, graphs: list[Graph]) -> Any: ...
 
@@ -47,7 +49,6 @@ class Floor:
     """Nodes ordered by the clouds that the paper's model reads; the code is the true size."""
 
     told = "size"
-    max_nodes: int | None = None
 
     def __init__(self, dim: int | str, order: str) -> None:
         self.dim, self.order = dim, order
@@ -66,6 +67,9 @@ class Floor:
 
     def ordered(self, graphs: list[Graph]) -> list[Graph]:
         return [graph.relabel(cloud.order) for graph, cloud in zip(graphs, self.clouds(graphs), strict=True)]
+
+    def carries(self, graphs: list[Graph]) -> list[bool]:
+        return [True] * len(graphs)
 
     def encode(self, graphs: list[Graph]) -> Any:
         return [graph.n for graph in graphs]
@@ -198,11 +202,14 @@ class Autoencoder:
             for model, f1 in zip(self.candidates, scores, strict=True)
         ]
         self.model = self.candidates[best]
-        self.max_nodes = None if self.model.architecture == "sequential" else self.model.max_nodes_
         return {**self.model.get_params(), "dim": self.model.dim_, "tried": tried, "history": self.model.history_}
 
     def ordered(self, graphs: list[Graph]) -> list[Graph]:
         return self.model.ordered(graphs)
+
+    def carries(self, graphs: list[Graph]) -> list[bool]:
+        """A graph that the sequential model cuts still comes back in part."""
+        return [True] * len(graphs) if self.model.architecture == "sequential" else self.model.carries(graphs)
 
     def encode(self, graphs: list[Graph]) -> Any:
         return self.model.encode(graphs)

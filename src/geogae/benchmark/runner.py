@@ -116,7 +116,8 @@ def _measured(run: Run, train: list[Graph], validation: list[Graph], results: Pa
     clock.append(time.perf_counter())
     test = held_out(run, results)  # everything is chosen by now
     true = method.ordered(test)
-    carried = [graph for graph in test if method.max_nodes is None or graph.n <= method.max_nodes]
+    fits = method.carries(test)
+    carried = [graph for graph, one in zip(test, fits, strict=True) if one]
     clock.append(time.perf_counter())
     codes = method.encode(carried)
     clock.append(time.perf_counter())
@@ -125,7 +126,7 @@ def _measured(run: Run, train: list[Graph], validation: list[Graph], results: Pa
     if len(decoded) != len(carried):
         raise GeoGAEError(f"{run.method} gave back {len(decoded)} graphs for {len(carried)}")
     rest = iter(decoded)
-    back = [next(rest) if method.max_nodes is None or graph.n <= method.max_nodes else None for graph in test]
+    back = [next(rest) if one else None for one in fits]
     scores, each = metrics.evaluate(true, back), metrics.scores(true, back)
     if not all(math.isfinite(score) for score in scores.values()):
         raise GeoGAEError(f"scores are not finite: {scores}")

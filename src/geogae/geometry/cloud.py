@@ -105,6 +105,16 @@ class HyperballCloud:
         signed = np.where(joined, 1, -1) * self.margins()
         return float(signed[np.triu_indices(self.n, 1)].min(initial=np.inf))
 
+    @cached_property
+    def different_balls(self) -> int:
+        """How many balls there are: adjacent twins share theirs."""
+        return len(np.unique(self.balls, axis=0))
+
+    def grouped(self) -> HyperballCloud:
+        """The same cloud, in its order nodes that share a ball next to each other, where the first of them stood."""
+        _, first, ball = np.unique(self.balls, axis=0, return_index=True, return_inverse=True)
+        return replace(self, order=self.order[np.argsort(first[ball.ravel()], kind="stable")])
+
     def ordered(self) -> HyperballCloud:
         """The same cloud with its nodes, and its graph's, renumbered by the node order."""
         return replace(

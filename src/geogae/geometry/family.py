@@ -20,7 +20,12 @@ from geogae.geometry.kernel import _FAST, _adam, f32, sphere_gradient
 
 HOT, COLD = 0.3, 0.01  # the temperature falls from here to there
 RATE = 0.2  # Adam's step at first, in units of the family's deviations; it falls with half a cosine
+WEIGHT = 300.0  # of a number of nodes that rounds wrongly, against a pair: it shifts all nodes behind it
+EASE, NEAR = 0.2, 0.45  # it is drawn until it is so near, and must be so near in the end
 MARGIN = 0.02  # the rule is right by so much when a descent may end: rounding must not turn it
+REACH = 1e9  # a ball beyond this ends a descent, as one that is not a number does: squares must not overflow
+_REACH_BITS = int(np.float32(REACH).view(np.int32))
+_SHARE = 16  # graphs of one size that a thread takes at once, with one copy of their slots' loadings
 
 
 def fit_in_family(
@@ -30,45 +35,67 @@ def fit_in_family(
     adjacencies: Sequence[NDArray[np.bool_]],  # (n_g, n_g), n_g ≤ slots
     steps: int,
     threads: int | None = None,
+    more: Sequence[NDArray[np.float32]] | None = None,  # (n_g,), what the last number of each slot is to round to
 ) -> NDArray[np.float32]:
-    """The points of the fewest wrong pairs that at most ``steps`` find, (G, k); a start that is right stays."""
-    points = starts.astype(np.float32, copy=True)
-    by_coordinate, mean_by_coordinate = loadings.transpose(0, 2, 1), mean.T  # (k, d, slots), (d, slots)
-    sizes = np.array([len(joined) for joined in adjacencies])
+    """The points of the fewest wrong pairs that at most ``steps`` find, (G, k); a start that is right stays.
 
-    def fit_size(n: int) -> None:
-        """All graphs of one size: they share the slots."""
-        shared = np.ascontiguousarray(by_coordinate[:, :, :n]).reshape(len(loadings), -1)  # (k, d·n)
-        middle = np.ascontiguousarray(mean_by_coordinate[:, :n])
-        for graph in np.flatnonzero(sizes == n).tolist():
-            sign = np.where(adjacencies[graph], np.int8(1), np.int8(-1))
+    Each graph descends by itself: neither the graphs beside it nor the threads change a bit of its point.
+    """
+    points, none = np.array(starts, dtype=np.float32, order="C"), np.empty(0, np.float32)
+    by_coordinate, mean_by_coordinate = loadings.transpose(0, 2, 1), mean.T  # (k, d, slots), (d, slots)
+    sizes = np.array([len(joined) for joined in adjacencies], dtype=np.int64)
+    order = np.argsort(-sizes, kind="stable")  # the longest work first
+    shares = [
+        share[begin : begin + _SHARE].tolist()
+        for share in np.split(order, np.flatnonzero(np.diff(sizes[order])) + 1)
+        for begin in range(0, len(share), _SHARE)
+    ]
+
+    def fit(share: list[int]) -> None:
+        """Some graphs of one size: they have the same slots."""
+        n = sizes[share[0]]
+        own = np.array(by_coordinate[:, :, :n], dtype=np.float32, order="C").reshape(len(loadings), -1)  # (k, d·n)
+        middle = np.array(mean_by_coordinate[:, :n], dtype=np.float32, order="C")
+        for graph in share:
+            sign = np.full((n, n), -1, dtype=np.int8)
+            sign[adjacencies[graph]] = 1
             np.fill_diagonal(sign, -1)
-            _descend(points[graph], middle, shared, sign, steps)
+            _descend(points[graph], middle, own, sign, none if more is None else more[graph], steps)
 
     with threadpool_limits(1), ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        list(pool.map(fit_size, sorted(set(sizes.tolist()), reverse=True)))
+        list(pool.map(fit, shares))
     return points
 
 
 @njit(**_FAST)
-def _descend(point, mean, loadings, sign, steps):
+def _descend(point, mean, loadings, sign, more, steps):
     """Adam on one graph's point, in place; the best state seen (fewest wrong, then fewest narrow pairs) remains."""
-    d, n = mean.shape
+    rows, n = mean.shape
+    d = rows - 1 if len(more) else rows
     k = len(point)
-    balls, gradient = np.empty((d, n), f32), np.empty((d, n), f32)
+    balls, gradient = np.empty((rows, n), f32), np.empty((rows, n), f32)
     radii, d2, pull = np.empty(n, f32), np.empty(n, f32), np.empty(n, f32)
     first, second, slope, best = np.zeros(k, f32), np.zeros(k, f32), np.empty(k, f32), point.copy()
     flat, flat_mean, flat_gradient = balls.reshape(-1), mean.reshape(-1), gradient.reshape(-1)
     best_wrong, best_narrow = np.inf, np.inf
     decay1, decay2 = 1.0, 1.0
     for step in range(steps + 1):
-        flat[:] = flat_mean + np.dot(point, loadings)
+        offset = np.dot(point, loadings)
+        if not (_within_reach(offset) and _within_reach(flat_mean)):
+            break
+        flat[:] = flat_mean + offset
         done = step / max(steps, 1)
         temperature = f32(math.exp((1 - done) * math.log(HOT) + done * math.log(COLD)))
         wrong, narrow = sphere_gradient(
             balls[: d - 1], balls[d - 1], sign, f32(0.5), f32(0), temperature, f32(MARGIN),
             gradient[: d - 1], gradient[d - 1], radii, d2, pull,
         )  # fmt: skip
+        for i in range(len(more)):
+            off = balls[d, i] - more[i]
+            wrong += 1.0 if abs(off) >= f32(0.5) else 0.0
+            narrow += 1.0 if abs(off) >= f32(NEAR) else 0.0
+            beyond = max(abs(off) - f32(EASE), f32(0))
+            gradient[d, i] = f32(WEIGHT) * (beyond if off > 0 else -beyond)
         if wrong < best_wrong or (wrong == best_wrong and narrow < best_narrow):
             best_wrong, best_narrow = wrong, narrow
             best[:] = point
@@ -80,3 +107,12 @@ def _descend(point, mean, loadings, sign, steps):
         rate = RATE * 0.5 * (1 + math.cos(math.pi * done))
         _adam(point, slope, first, second, f32(rate / (1 - decay1)), f32(1 / (1 - decay2)))
     point[:] = best
+
+
+@njit(**_FAST)
+def _within_reach(numbers):
+    """By their bits, as those of NaN are the largest: fastmath takes it for granted that a number is one."""
+    lost = 0
+    for bits in numbers.view(np.int32):
+        lost += (bits & 0x7FFFFFFF) > _REACH_BITS  # without the sign
+    return lost == 0

@@ -6,7 +6,9 @@ cloud of each graph is fitted from the template's: what graphs share stays in pl
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,6 +21,8 @@ from geogae.geometry.fitting import canonicalise, fit_clouds
 from geogae.geometry.kernel import descend, f32
 from geogae.graph import Graph
 from geogae.progress import progress_bar
+
+log = logging.getLogger("geogae")
 
 ROUNDS = 3  # of matching all graphs and taking their consensus; the first is against one of the graphs
 HEAT = (0.1, 0.3, 1.0, 3.0)  # times of the heat kernel
@@ -41,7 +45,7 @@ def make_template(graphs: Sequence[Graph], dim: int | Literal["auto"], *, progre
         raise GeoGAEError(
             f"order='template' needs graphs of one size, not of {min(sizes)} to {max(sizes)} nodes; use order='axis'"
         )
-    adjacencies = [_canonical_adjacency(graph)[0] for graph in graphs]
+    adjacencies = [canonicalise(graph).topology.adjacency().astype(float) for graph in graphs]
     base = adjacencies[0]
     with progress_bar("matching", ROUNDS * len(graphs), progress) as advance:
         for _ in range(ROUNDS):
@@ -58,20 +62,35 @@ def make_template(graphs: Sequence[Graph], dim: int | Literal["auto"], *, progre
 
 def template_clouds(graphs: Sequence[Graph], template: Template, *, progress: bool = False) -> list[HyperballCloud]:
     """A cloud for each graph, fitted from the template's; its node order are the template's slots."""
+    for graph in graphs:
+        if graph.n != template.graph.n:
+            raise GeoGAEError(
+                f"{graph!r} cannot be laid on the template of {template.graph.n} nodes; its graphs are all of that "
+                f"size: leave it out, or train with order='axis'"
+            )
     base = template.graph.adjacency().astype(float)
     clouds = []
     with progress_bar("matching", len(graphs), progress) as advance:
         for graph in graphs:
-            if graph.n != template.graph.n:
-                raise GeoGAEError(
-                    f"{graph!r} cannot be laid on the template of {template.graph.n} nodes; its graphs are all of that "
-                    f"size: leave it out, or train with order='axis'"
-                )
-            adjacency, order = _canonical_adjacency(graph)
-            slots = order[match(base, adjacency)]  # (n,), slot i is the graph's node slots[i]
-            clouds.append(_fit_near(graph, slots, template.balls))
+            form = canonicalise(graph)  # so that the match depends on nothing but the structure
+            slots = form.order[match(base, form.topology.adjacency().astype(float))]  # (n,), slot i is node slots[i]
+            clouds.append(replace(_fit_near(graph, slots, template.balls), canonical=form.complete))
             advance()
+    _report(clouds)
     return clouds
+
+
+def _report(clouds: Sequence[HyperballCloud]) -> None:
+    """Say which clouds are inexact, and how many graphs have no canonical numbering."""
+    inexact = [cloud.graph.name or f"#{i}" for i, cloud in enumerate(clouds) if cloud.graph and not cloud.exact]
+    if inexact:
+        names, dim = ", ".join(inexact[:5]) + (", …" if len(inexact) > 5 else ""), clouds[0].dim
+        log.warning(
+            "dim=%d leaves %d of %d graphs inexact when fitted from the template (%s); try dim=%d",
+            dim, len(inexact), len(clouds), names, dim + 1,
+        )  # fmt: skip
+    if unfinished := sum(not cloud.canonical for cloud in clouds):
+        log.warning("%d graphs are too symmetric for the labelling's budget: renumbered, they may differ", unfinished)
 
 
 def match(base: NDArray[np.float64], adjacency: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -80,14 +99,8 @@ def match(base: NDArray[np.float64], adjacency: NDArray[np.float64]) -> NDArray[
     scale = ours.std(0) + 1e-9
     unlike = (((ours[:, None] - theirs[None]) / scale) ** 2).mean(-1)  # (n, n)
     start = _doubly_stochastic(np.exp(-unlike / SPREAD) + 1e-4)
-    found = quadratic_assignment(base, adjacency, options={"maximize": True, "P0": start, "tol": 1e-4, "maxiter": 60})
-    return found.col_ind
-
-
-def _canonical_adjacency(graph: Graph) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """In canonical numbering, so that the match depends on nothing but the structure, and that numbering."""
-    form = canonicalise(graph)
-    return form.topology.adjacency().astype(float), form.order
+    how = {"maximize": True, "P0": start, "tol": 1e-4, "maxiter": 60, "rng": np.random.default_rng(0)}  # none is drawn
+    return quadratic_assignment(base, adjacency, options=how).col_ind
 
 
 def _surroundings(adjacency: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -103,14 +116,18 @@ def _surroundings(adjacency: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _doubly_stochastic(weights: NDArray[np.float64], rounds: int = 3000) -> NDArray[np.float64]:
-    """Sinkhorn: factors for the rows and the columns in turn, until all sum to one."""
+    """Sinkhorn: factors for the rows and the columns in turn, until all sum to one; what is missing then is spread."""
     columns = np.ones(len(weights))
     for _ in range(rounds):
         rows = 1 / (weights @ columns)
         columns, before = 1 / (rows @ weights), columns
         if np.abs(columns / before - 1).max() < 1e-7:
             break
-    return rows[:, None] * weights * columns
+    shares = rows[:, None] * weights * columns
+    shares /= np.maximum(shares.sum(1, keepdims=True), 1)
+    shares /= np.maximum(shares.sum(0), 1)
+    missing, short = (np.maximum(1 - shares.sum(axis), 0) for axis in (1, 0))  # of one sum
+    return shares + np.outer(missing, short) / max(short.sum(), np.finfo(float).tiny)
 
 
 def _fit_near(graph: Graph, slots: NDArray[np.int64], balls: NDArray[np.float32]) -> HyperballCloud:

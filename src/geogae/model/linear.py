@@ -20,6 +20,7 @@ from geogae.model.decoder import Decoded
 from geogae.model.latent import check_latent
 
 NOISE = 1e-3  # standard deviation, in the units of the balls, to which a cloud is met; margins are wider by far
+BLOCK = 16  # slots that are read at a time
 LEAST = 0.1  # deviation that any axis is given: training clouds that do not move along it prove little
 
 
@@ -49,20 +50,27 @@ class LinearAutoencoder(nn.Module):
         self.deviations[: len(axes)] = torch.from_numpy(deviations)
 
     def encode(self, balls: Tensor, sizes: Tensor) -> Tensor:
-        """z, (B, m): the size, then the likeliest components given the nodes that are there."""
-        loadings = (self.axes * self.deviations[:, None]).double()  # (m-1, s·d)
+        """z, (B, m): the size, then the likeliest components given the nodes that are there.
+
+        Slots are read block by block and graph by graph: the batch around a graph changes no bit of its z.
+        """
         offsets = balls.double().flatten(1) - self.mean[: balls.shape[1] * self.d].double()  # (B, n·d)
-        z = torch.zeros(len(balls), self.latent_dim, dtype=torch.float64, device=balls.device)
-        z[:, 0] = sizes
-        gram = NOISE**2 * torch.eye(len(loadings), dtype=torch.float64, device=balls.device)
-        end = 0
-        for n in sizes.unique().tolist():  # ascending: each size adds its slots to the Gram matrix of the one before
-            begin, end = end, n * self.d
-            gram += loadings[:, begin:end] @ loadings[:, begin:end].T
-            these = sizes == n
-            seen = loadings[:, :end] @ offsets[these, :end].T  # (m-1, b)
-            z[these, 1:] = torch.cholesky_solve(seen, torch.linalg.cholesky(gram)).T * self.deviations
-        return z.float()
+        ends = (sizes * self.d).tolist()
+        components = offsets.new_zeros(len(balls), self.latent_dim - 1)  # of a graph that goes on, what it said so far
+        gram = NOISE**2 * torch.eye(self.latent_dim - 1, dtype=offsets.dtype, device=offsets.device)
+        for begin in range(0, max(ends, default=0), BLOCK * self.d):
+            end = begin + BLOCK * self.d
+            loadings = (self.axes[:, begin:end] * self.deviations[:, None]).double()  # (m-1, b·d)
+            for last in sorted({n for n in ends if begin < n <= end}):
+                own = loadings[:, : last - begin].contiguous()
+                factor = torch.linalg.cholesky(gram + own @ own.T)
+                for row in (row for row, n in enumerate(ends) if n == last):
+                    said = components[row] + own @ offsets[row, begin:last].clone()
+                    components[row] = torch.cholesky_solve(said[:, None], factor)[:, 0]
+            gram += loadings @ loadings.T
+            for row in (row for row, n in enumerate(ends) if n > end):
+                components[row] += loadings @ offsets[row, begin:end].clone()
+        return torch.cat([sizes[:, None].double(), components * self.deviations], dim=1).float()
 
     def decode(self, z: Tensor, max_nodes: int) -> Decoded:
         """Balls and sizes from z (B, m) alone; a size beyond the slots is cut and flagged."""

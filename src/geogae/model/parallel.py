@@ -1,32 +1,86 @@
 """Our autoencoder: all nodes decoded at once by the linear decoder, and an encoder that fits z as clouds are fitted.
 
-The linear z is where it starts. If what it decodes to is not yet the graph, z itself descends on L_sphere: margins
-leave a cloud so much room that z reaches an exact one in far fewer dimensions than the cloud has numbers.
+The linear z is where encoding starts. If what it decodes to is not yet the graph, z itself descends on L_sphere:
+margins leave a cloud so much room that z reaches an exact one in far fewer dimensions than the cloud has numbers. Where
+many nodes are adjacent twins, which share a ball, a slot is a ball and the number of further nodes on it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from geogae.geometry.family import fit_in_family
+from geogae.model.decoder import Decoded
 from geogae.model.linear import LinearAutoencoder
 
 
 class ParallelAutoencoder(LinearAutoencoder):
-    """``descent`` is the number of steps that a z may take."""
+    """``descent`` is the number of steps that a z may take; if ``shared``, equal balls stand together in a slot."""
 
-    def __init__(self, d: int, *, slots: int, latent_dim: int, descent: int) -> None:
-        super().__init__(d, slots=slots, latent_dim=latent_dim)
-        self.descent = descent
+    def __init__(self, d: int, *, slots: int, latent_dim: int, descent: int, shared: bool) -> None:
+        super().__init__(d + shared, slots=slots, latent_dim=latent_dim)
+        self.descent, self.shared = descent, shared
 
-    def settle(self, z: Tensor, sizes: Tensor, adjacency: Tensor) -> Tensor:
-        """The z (B, m) nearby that decode to ``adjacency`` (B, n, n), or come closest; computed on the CPU."""
-        mean = self.mean.unflatten(0, (self.slots, self.d)).cpu().numpy()
-        loadings = (self.axes * self.deviations[:, None]).unflatten(1, (self.slots, self.d)).cpu().numpy()
-        graphs = [joined[:n, :n] for joined, n in zip(adjacency.cpu().numpy(), sizes.tolist(), strict=True)]
+    def fit(self, clouds: Sequence[NDArray[np.float32]]) -> None:
+        super().fit([shared_balls(balls)[0] for balls in clouds] if self.shared else clouds)
+
+    def encode(self, balls: Tensor, sizes: Tensor, adjacency: Tensor | None = None) -> Tensor:
+        """z, (B, m): the number of slots, then the components; with ``adjacency`` (B, n, n) they descend to it."""
+        graphs = [] if adjacency is None else list(adjacency.cpu().numpy())
+        more: list[NDArray[np.float32]] | None = None
+        if self.shared:
+            clouds = [cloud[:n].numpy() for cloud, n in zip(balls.cpu(), sizes.tolist(), strict=True)]
+            slots, firsts = zip(*map(shared_balls, clouds), strict=True)
+            padded = nn.utils.rnn.pad_sequence([torch.from_numpy(own) for own in slots], batch_first=True)
+            balls = padded.to(balls.device)  # (B, s, d + 1)
+            sizes = torch.tensor([len(own) for own in slots], device=balls.device)
+            graphs = [joined[np.ix_(first, first)] for joined, first in zip(graphs, firsts, strict=False)]
+            more = [own[:, -1] for own in slots]
+        z = super().encode(balls, sizes)
+        if not graphs or not self.descent:
+            return z
+        return self._settled(z, [joined[:n, :n] for joined, n in zip(graphs, sizes.tolist(), strict=True)], more)
+
+    def _settled(self, z: Tensor, graphs: list[NDArray[np.bool_]], more: list[NDArray[np.float32]] | None) -> Tensor:
+        """The z nearby that decode to the graphs and numbers of further nodes, or come closest; done on the CPU."""
+        n = max(map(len, graphs))  # slots beyond the largest of these graphs play no part
+        mean = self.mean.unflatten(0, (self.slots, self.d))[:n].cpu().numpy()
+        loadings = (self.axes[:, : n * self.d] * self.deviations[:, None]).unflatten(1, (n, self.d)).cpu().numpy()
         deviations = self.deviations.clamp(min=torch.finfo(torch.float32).tiny)  # an idle axis has none
-        starts = (z[:, 1:] / deviations).cpu().numpy()
-        points = fit_in_family(starts.astype(np.float32), mean, loadings, graphs, self.descent)
-        return torch.cat([z[:, :1], torch.from_numpy(points).to(z.device) * self.deviations], dim=1)
+        starts = (z[:, 1:] / deviations).cpu().numpy().astype(np.float32)
+        points = fit_in_family(starts, mean, loadings, graphs, self.descent, more=more)
+        settled = torch.cat([z[:, :1], torch.from_numpy(points).to(z.device) * self.deviations], dim=1)
+        moved = torch.from_numpy((points != starts).any(1)).to(z.device)
+        return torch.where(moved[:, None], settled, z)  # what was right stays to the last bit
+
+    def decode(self, z: Tensor, max_nodes: int) -> Decoded:
+        """Balls and sizes from z (B, m) alone; beyond the slots, or ``max_nodes`` nodes, a graph is cut and flagged."""
+        if not self.shared:
+            return super().decode(z, max_nodes)
+        slots = super().decode(z, self.slots)
+        more = slots.balls[..., -1].round().clamp(0, max_nodes).long()  # (B, s)
+        present = torch.arange(more.shape[1], device=z.device) < slots.sizes[:, None]
+        nodes = (more + 1) * present
+        asked = nodes.sum(1)
+        sizes = asked.clamp(max=max_nodes)
+        n = int(sizes.max()) if len(z) else 0
+        place = torch.arange(n, device=z.device)
+        slot = torch.searchsorted(
+            nodes.cumsum(1), place.expand(len(z), n).contiguous(), right=True
+        )  # (B, n), of a node
+        slot = slot.clamp(max=max(0, more.shape[1] - 1))
+        balls = slots.balls[..., :-1].gather(1, slot[..., None].expand(-1, -1, self.d - 1))
+        here, last = place < sizes[:, None], place + 1 == asked[:, None]
+        return Decoded(balls.where(here[..., None], 0), sizes, last.float(), slots.truncated | (asked > max_nodes))
+
+
+def shared_balls(balls: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Each ball of (n, d) once with the number of further nodes on it, (s, d + 1), and the first node of each, (s,)."""
+    first = np.flatnonzero(np.append(True, (balls[1:] != balls[:-1]).any(1)))
+    more = np.diff(np.append(first, len(balls))) - 1
+    return np.column_stack([balls[first], more]).astype(np.float32), first
