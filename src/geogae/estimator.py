@@ -75,8 +75,8 @@ class GeoGAE:
         decoder_layers: their number.
         decoder_heads: attention heads.
         passes: stacked decoder passes K of multi-layer teacher forcing.
-        variational: VAE: z is drawn in training, and its mean at use.
-        kl_weight: target of β(t), the weight of L_KL.
+        variational: VAE: if sequential z is drawn in training; if not, z is standardised, so that N(0, 1) draws decode.
+        kl_weight: target of β(t), the weight of L_KL; if parallel, the pull of a descending z towards the mean.
         kl_epochs: epochs in which β(t) climbs to it.
         rho: weight ρ of L_geo.
         lr: AdamW's step at its largest; warm-up before, half a cosine after.
@@ -290,11 +290,15 @@ class GeoGAE:
 
     def _build(self) -> nn.Module:
         if self._has_slots:
-            shape = {"slots": self.slots_, "latent_dim": self.latent_dim}
+            shape: dict[str, Any] = {
+                "slots": self.slots_,
+                "latent_dim": self.latent_dim,
+                "variational": self.variational,
+            }
             if self.architecture == "linear":
                 return LinearAutoencoder(self.dim_, **shape).to(self._device())
-            parallel = ParallelAutoencoder(self.dim_, **shape, descent=self.descent, shared=self.shares_)
-            return parallel.to(self._device())
+            descent: dict[str, Any] = {"descent": self.descent, "shared": self.shares_, "kl_weight": self.kl_weight}
+            return ParallelAutoencoder(self.dim_, **shape, **descent).to(self._device())
         with deterministic(self.seed):
             model = SequentialAutoencoder(
                 self.dim_,

@@ -36,6 +36,7 @@ def fit_in_family(
     steps: int,
     threads: int | None = None,
     more: Sequence[NDArray[np.float32]] | None = None,  # (n_g,), what the last number of each slot is to round to
+    pull: float = 0.0,  # weight of ½‖w‖², the negative logarithm of a normal prior
 ) -> NDArray[np.float32]:
     """The points of the fewest wrong pairs that at most ``steps`` find, (G, k); a start that is right stays.
 
@@ -60,7 +61,15 @@ def fit_in_family(
             sign = np.full((n, n), -1, dtype=np.int8)
             sign[adjacencies[graph]] = 1
             np.fill_diagonal(sign, -1)
-            _descend(points[graph], middle, own, sign, none if more is None else more[graph], steps)
+            _descend(
+                points[graph],
+                middle,
+                own,
+                sign,
+                none if more is None else np.array(more[graph], dtype=np.float32),
+                pull,
+                steps,
+            )
 
     with threadpool_limits(1), ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         list(pool.map(fit, shares))
@@ -68,7 +77,7 @@ def fit_in_family(
 
 
 @njit(**_FAST)
-def _descend(point, mean, loadings, sign, more, steps):
+def _descend(point, mean, loadings, sign, more, pull_home, steps):
     """Adam on one graph's point, in place; the best state seen (fewest wrong, then fewest narrow pairs) remains."""
     rows, n = mean.shape
     d = rows - 1 if len(more) else rows
@@ -101,7 +110,7 @@ def _descend(point, mean, loadings, sign, more, steps):
             best[:] = point
         if narrow == 0:
             break
-        slope[:] = np.dot(loadings, flat_gradient)
+        slope[:] = np.dot(loadings, flat_gradient) + f32(pull_home) * point
         decay1 *= 0.9
         decay2 *= 0.99
         rate = RATE * 0.5 * (1 + math.cos(math.pi * done))

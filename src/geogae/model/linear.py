@@ -25,11 +25,19 @@ LEAST = 0.1  # deviation that any axis is given: training clouds that do not mov
 
 
 class LinearAutoencoder(nn.Module):
-    """Balls come ordered and padded, (B, n, d), with ``sizes`` (B,), n at most ``slots``. Nothing here is trained."""
+    """Balls come ordered and padded, (B, n, d), with ``sizes`` (B,), n at most ``slots``. Nothing here is trained.
 
-    def __init__(self, d: int, *, slots: int, latent_dim: int) -> None:
+    With ``variational`` every number of z is standardised: training graphs are spread as N(0, 1), the prior of a VAE,
+    and draws from it are graphs of their kind. (The linear VAE has this solution in closed form.)
+    """
+
+    def __init__(self, d: int, *, slots: int, latent_dim: int, variational: bool = False) -> None:
         super().__init__()
-        self.d, self.slots, self.latent_dim = d, slots, latent_dim
+        self.d, self.slots, self.latent_dim, self.variational = d, slots, latent_dim, variational
+        self.center: Tensor
+        self.scale: Tensor
+        self.register_buffer("center", torch.zeros(latent_dim))  # of what z stands for …
+        self.register_buffer("scale", torch.ones(latent_dim))  # … in units of this
         self.mean: Tensor
         self.axes: Tensor
         self.deviations: Tensor
@@ -48,6 +56,10 @@ class LinearAutoencoder(nn.Module):
         self.mean.copy_(torch.from_numpy(mean))
         self.axes[: len(axes)] = torch.from_numpy(axes)
         self.deviations[: len(axes)] = torch.from_numpy(deviations)
+        if self.variational:
+            sizes = torch.tensor([float(len(balls)) for balls in clouds])
+            self.center[0], self.scale[0] = sizes.mean(), sizes.std(correction=0).clamp(min=LEAST)
+            self.scale[1:] = self.deviations.where(self.deviations > 0, 1)
 
     def encode(self, balls: Tensor, sizes: Tensor) -> Tensor:
         """z, (B, m): the size, then the likeliest components given the nodes that are there.
@@ -70,11 +82,13 @@ class LinearAutoencoder(nn.Module):
             gram += loadings @ loadings.T
             for row in (row for row, n in enumerate(ends) if n > end):
                 components[row] += loadings @ offsets[row, begin:end].clone()
-        return torch.cat([sizes[:, None].double(), components * self.deviations], dim=1).float()
+        numbers = torch.cat([sizes[:, None].double(), components * self.deviations], dim=1)
+        return ((numbers - self.center) / self.scale).float()
 
     def decode(self, z: Tensor, max_nodes: int) -> Decoded:
         """Balls and sizes from z (B, m) alone; a size beyond the slots is cut and flagged."""
         check_latent(z, self.latent_dim)
+        z = z * self.scale + self.center
         limit = min(max_nodes, self.slots)
         asked = z[:, 0].round().clamp(1, 2**31).long()
         sizes = asked.clamp(max=limit)

@@ -22,9 +22,12 @@ from geogae.model.linear import LinearAutoencoder
 class ParallelAutoencoder(LinearAutoencoder):
     """``descent`` is the number of steps that a z may take; if ``shared``, equal balls stand together in a slot."""
 
-    def __init__(self, d: int, *, slots: int, latent_dim: int, descent: int, shared: bool) -> None:
-        super().__init__(d + shared, slots=slots, latent_dim=latent_dim)
-        self.descent, self.shared = descent, shared
+    def __init__(
+        self, d: int, *, slots: int, latent_dim: int, descent: int, shared: bool, variational: bool = False,
+        kl_weight: float = 0.0,
+    ) -> None:  # fmt: skip
+        super().__init__(d + shared, slots=slots, latent_dim=latent_dim, variational=variational)
+        self.descent, self.shared, self.kl_weight = descent, shared, kl_weight if variational else 0.0
 
     def fit(self, clouds: Sequence[NDArray[np.float32]]) -> None:
         super().fit([shared_balls(balls)[0] for balls in clouds] if self.shared else clouds)
@@ -52,9 +55,11 @@ class ParallelAutoencoder(LinearAutoencoder):
         mean = self.mean.unflatten(0, (self.slots, self.d))[:n].cpu().numpy()
         loadings = (self.axes[:, : n * self.d] * self.deviations[:, None]).unflatten(1, (n, self.d)).cpu().numpy()
         deviations = self.deviations.clamp(min=torch.finfo(torch.float32).tiny)  # an idle axis has none
-        starts = (z[:, 1:] / deviations).cpu().numpy().astype(np.float32)
-        points = fit_in_family(starts, mean, loadings, graphs, self.descent, more=more)
-        settled = torch.cat([z[:, :1], torch.from_numpy(points).to(z.device) * self.deviations], dim=1)
+        numbers = z * self.scale + self.center
+        starts = (numbers[:, 1:] / deviations).cpu().numpy().astype(np.float32)
+        points = fit_in_family(starts, mean, loadings, graphs, self.descent, more=more, pull=self.kl_weight)
+        settled = torch.cat([numbers[:, :1], torch.from_numpy(points).to(z.device) * self.deviations], dim=1)
+        settled = (settled - self.center) / self.scale
         moved = torch.from_numpy((points != starts).any(1)).to(z.device)
         return torch.where(moved[:, None], settled, z)  # what was right stays to the last bit
 
@@ -63,7 +68,7 @@ class ParallelAutoencoder(LinearAutoencoder):
         if not self.shared:
             return super().decode(z, max_nodes)
         slots = super().decode(z, self.slots)
-        more = slots.balls[..., -1].round().clamp(0, max_nodes).long()  # (B, s)
+        more = slots.balls[..., -1].nan_to_num().round().clamp(0, max_nodes).long()  # (B, s)
         present = torch.arange(more.shape[1], device=z.device) < slots.sizes[:, None]
         nodes = (more + 1) * present
         asked = nodes.sum(1)
