@@ -55,7 +55,8 @@ def choose(names: list[str]) -> None:
                     start = time.perf_counter()
                     model = GeoGAE(dim=dim, order=order, latent_dim=m).fit(train, validation=validation)
                     seconds.append(round(time.perf_counter() - start, 2))
-                    measured.append({key: model.history_[0][f"validation_{key}"] for key in ("f1", "exact")})
+                    best = max(model.history_, key=lambda row: row["validation_f1"])
+                    measured.append({key: best[f"validation_{key}"] for key in ("f1", "exact")})
                 rows.append({"dim": dim, "order": order, "m": m, "validation": measured, "seconds": seconds})
                 f1 = [round(100 * row["f1"], 2) for row in measured]
                 print(name, dim, order, m, f1, np.mean(f1).round(2), seconds, flush=True)

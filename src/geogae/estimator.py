@@ -229,23 +229,35 @@ class GeoGAE:
         self.dim_ = clouds[0].dim
         held_out_clouds = self._fit_clouds(held_out, self.dim_, progress)
         largest = max(cloud.n for cloud in [*clouds, *held_out_clouds])
-        self.shares_ = self.architecture == "parallel" and self.order != "template" and _twins_pay(clouds)
-        if self.shares_:
-            clouds, held_out_clouds = ([cloud.grouped() for cloud in part] for part in (clouds, held_out_clouds))
-        self.slots_ = max(self._slots_of(cloud) for cloud in [*clouds, *held_out_clouds])
         self.max_nodes_ = largest if self.architecture == "linear" else HEADROOM * largest
-        self.model_ = self._build()
-        if isinstance(self.model_, LinearAutoencoder):
-            begin = time.monotonic()
-            self.model_.fit([cloud.balls for cloud in clouds])
-            measured = {f"validation_{name}": value for name, value in self._evaluate_clouds(held_out_clouds).items()}
-            self.history_ = [{"seconds": round(time.monotonic() - begin, 2), "step": 0, "epoch": 0, **measured}]
+        if self._has_slots:
+            self.history_ = self._fit_slots(clouds, held_out_clouds)
         else:
+            self.shares_, self.slots_ = False, largest
+            self.model_ = self._build()
             self.history_ = self._train(clouds, held_out_clouds, folder, resume, progress, peers)
         self.model_.eval()
         if folder and (peers is None or peers.writes):
             self.save(folder)
         return self
+
+    def _fit_slots(self, clouds: list[HyperballCloud], held_out: list[HyperballCloud]) -> list[dict[str, Any]]:
+        """Fit the decoder's axes; where twins are many, with shared slots and without, and keep what validates better."""
+        begin, best, history = time.monotonic(), -1.0, []
+        twins = self.architecture == "parallel" and self.order != "template" and _twins_pay(clouds)
+        for shares in (True, False) if twins else (False,):
+            self.shares_ = shares
+            parts = [[cloud.grouped() for cloud in part] if shares else part for part in (clouds, held_out)]
+            self.slots_ = max(self._slots_of(cloud) for part in parts for cloud in part)
+            self.model_ = self._build()
+            self.model_.fit([cloud.balls for cloud in parts[0]])  # type: ignore[operator]
+            measured = self._evaluate_clouds(parts[1])
+            row = {f"validation_{name}": value for name, value in measured.items()}
+            history.append({"seconds": round(time.monotonic() - begin, 2), "step": 0, "epoch": 0, **row})
+            if measured["f1"] > best:
+                best, kept = measured["f1"], (self.model_, self.slots_, self.shares_)
+        self.model_, self.slots_, self.shares_ = kept
+        return history
 
     def _train(
         self,

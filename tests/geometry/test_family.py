@@ -187,6 +187,38 @@ def test_the_descent_is_adam_on_autograd_s_gradient() -> None:
     np.testing.assert_allclose(found, expected, atol=2e-3)
 
 
+# -- numbers of further nodes, and a pull ---
+
+
+def test_numbers_are_drawn_to_where_they_round_right() -> None:
+    """The last number of a slot is no ball's: it stands for a number of nodes."""
+    means, loadings, joined, points = around(EXACT)
+    random = np.random.default_rng(1)
+    beside = random.normal(size=(K, SLOTS, 1)).astype(f32)
+    loadings = np.concatenate([loadings, beside], axis=2)
+    for mean, one, point in zip(means, joined, points, strict=True):
+        counts = random.integers(0, 9, SLOTS).astype(f32)
+        mean = np.column_stack([mean, counts - np.tensordot(point, beside[..., 0], 1)]).astype(f32)
+        more = counts[: len(one)]
+        assert np.array_equal(fit_in_family(point[None], mean, loadings, [one], 50, more=[more])[0], point)
+        start = (point + 0.3 * random.normal(size=K)).astype(f32)
+        [found] = fit_in_family(start[None], mean, loadings, [one], 2000, more=[more])
+        off = np.abs((mean + np.tensordot(found, loadings, 1))[: len(one), -1] - more)
+        assert off.max() < family.NEAR + 1e-4
+        [right] = signed(found[None], mean[:, :-1], loadings[..., :-1], [one])
+        assert right.min(initial=1) >= MARGIN - 1e-5
+
+
+def test_a_pull_keeps_points_near_home() -> None:
+    starts, (mean, loadings), joined = some_starts(40, k=30), some_family(k=30), some_graphs(40)
+    ends = [fit_in_family(starts, mean, loadings, joined, 300, pull=pull) for pull in (0.0, 0.01, 1.0)]
+    lengths = [float(np.linalg.norm(end, axis=1).mean()) for end in ends]
+    assert lengths[0] > lengths[1] > lengths[2]
+    assert np.array_equal(ends[0], fit_in_family(starts, mean, loadings, joined, 300))
+    right = wrong(starts, mean, loadings, joined, slack=MARGIN + 1e-4) == 0
+    assert right.any() and all(np.array_equal(end[right], starts[right]) for end in ends)
+
+
 # -- each by itself ---
 
 

@@ -61,15 +61,8 @@ def fit_in_family(
             sign = np.full((n, n), -1, dtype=np.int8)
             sign[adjacencies[graph]] = 1
             np.fill_diagonal(sign, -1)
-            _descend(
-                points[graph],
-                middle,
-                own,
-                sign,
-                none if more is None else np.array(more[graph], dtype=np.float32),
-                pull,
-                steps,
-            )
+            further = none if more is None else np.array(more[graph], dtype=np.float32)
+            _descend(points[graph], middle, own, sign, further, pull, steps)
 
     with threadpool_limits(1), ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         list(pool.map(fit, shares))
