@@ -242,7 +242,7 @@ class GeoGAE:
         return self
 
     def _fit_slots(self, clouds: list[HyperballCloud], held_out: list[HyperballCloud]) -> list[dict[str, Any]]:
-        """Fit the decoder's axes; where twins are many, with shared slots and without, and keep what validates better."""
+        """Fit the decoder's axes; where twins are many, with shared slots and without; the better one stays."""
         begin, best, history = time.monotonic(), -1.0, []
         twins = self.architecture == "parallel" and self.order != "template" and _twins_pay(clouds)
         for shares in (True, False) if twins else (False,):

@@ -106,7 +106,8 @@ def test_every_method(name: str, tmp_path: Path) -> None:
     assert 0 <= result["scores"]["f1"] <= 1 and len(result["each"]["f1"]) == result["graphs"]["test"] == 6
     assert result["seconds"].keys() == {"fit", "encode", "decode", "wall", "cpu"}
     assert 0 <= result["seconds"]["fit"] <= result["seconds"]["wall"] and result["peak_gib"] > 0.01
-    assert [row["step"] for row in result["history"]] == {"sequential": [2, 4]}.get(name, [0] * name.count("linear"))
+    steps = {"sequential": [2, 4], "parallel": [0]}.get(name, [0] * name.count("linear"))
+    assert [row["step"] for row in result["history"]] == steps
     assert strictly(json.dumps(result)) == result
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from geogae import GeoGAE, Graph, datasets, formats, presets
+from geogae import GeoGAE, Graph, datasets, formats, metrics, presets
 from geogae.cli.train import parse_changes
 from shell import Run
 
@@ -114,6 +114,60 @@ def test_linear_there_and_back(run: Run) -> None:
     assert [graph.n for graph in formats.read("back.jsonl")] == [graph.n for graph in formats.read("graphs.jsonl")]
 
 
+def test_the_default_there_and_back(run: Run) -> None:
+    """As README shows it: in seconds, and every unseen graph comes back."""
+    code, out, err = run("train", "mutag", "--out", "runs/mutag")
+    assert (code, err) == (0, "note: 132 graphs to train on, 28 to choose by; the run is in runs/mutag\n")
+    facts = dict(line.split(maxsplit=1) for line in out.splitlines())
+    assert facts["F1"].startswith("100.00 %") and facts["exact"] == "100.00 %"
+    assert facts["next"] == "geogae evaluate runs/mutag --split test"
+    assert files("runs/mutag") == ["config.json", "model.safetensors", "run.json"]
+    code, out, err = run("evaluate", "runs/mutag", "--split", "test", "--json", "--plot", "back.png")
+    scores = json.loads(out)
+    assert (code, err, scores["graphs"], scores["f1"], scores["exact"]) == (0, "", 28, 1, 1)
+    assert Path("back.png").stat().st_size > 1000
+    assert (
+        run("encode", "runs/mutag", "graphs.jsonl", "-o", "z.npy").err
+        == "note: wrote z.npy: 24 vectors of 128 numbers\n"
+    )
+    assert run("decode", "runs/mutag", "z.npy", "-o", "back.jsonl").code == 0
+    model, graphs = GeoGAE.load("runs/mutag"), formats.read("graphs.jsonl")
+    assert formats.read("back.jsonl") == [graph.topology() for graph in model.ordered(graphs)]
+    assert all(metrics.same_topology(*pair) for pair in zip(formats.read("back.jsonl"), graphs, strict=True))
+
+
+def test_the_default_with_changes(run: Run) -> None:
+    """What a shorter z costs, and what descent is worth; --json for scripts; a run is never overwritten."""
+    f1 = []
+    for descent in (0, 1000):
+        change = ("--set", "latent_dim=40", "--set", f"descent={descent}", "--seed", 1)
+        code, out, _ = run("train", "mutag", "--out", f"runs/{descent}", *change, "--json")
+        shown = json.loads(out)
+        assert code == 0 and shown["run"] == f"runs/{descent}" and shown["validation"]["size_error"] == 0
+        f1.append(shown["validation"]["f1"])
+    assert f1[1] > 0.98 > f1[0]
+    code, out, err = run("train", "mutag", "--out", "runs/0")
+    assert (code, out) == (2, "") and err.startswith("error: runs/0 holds a run already; go on with --resume")
+
+
+def test_the_default_and_a_graph_that_is_too_large(run: Run) -> None:
+    assert run("train", "mutag", "--data", "graphs.jsonl", "--out", "run").code == 0
+    formats.write([Graph(29, [(i, i + 1) for i in range(28)], name="large")], "large.jsonl")
+    before = files()
+    code, out, err = run("encode", "run", "large.jsonl", "-o", "z.npy")
+    assert (code, out) == (2, "") and files() == before and err.count("\n") == 1
+    assert err.startswith("error: 1 of 1 graphs (large; up to 29 nodes) have more than the 28 nodes that this model")
+    np.save("wide.npy", np.zeros((2, 129)))
+    code, out, err = run("decode", "run", "wide.npy", "-o", "back.jsonl")
+    assert (code, out) == (2, "") and err.startswith("error: z has shape (2, 129); this model decodes rows of 128")
+
+
+def test_a_template_needs_graphs_of_one_size(run: Run) -> None:
+    code, out, err = run("train", "syntheticnew", "--data", "graphs.jsonl", "--out", "run")
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1].startswith("error: order='template' needs graphs of one size, not of ")
+
+
 def test_linear_and_a_graph_that_is_too_large(run: Run) -> None:
     assert run("train", "linear/mutag", "--data", "graphs.jsonl", "--out", "run").code == 0
     formats.write([*formats.read("graphs.jsonl")[:2], Graph(29, [(0, 28)], name="large")], "large.jsonl")
@@ -123,7 +177,8 @@ def test_linear_and_a_graph_that_is_too_large(run: Run) -> None:
     assert err.startswith("error: 1 of 3 graphs (large; up to 29 nodes) have more than the 28 nodes that this model")
     code, out, err = run("evaluate", "run", "large.jsonl", "--json", "--plot", "back.png")
     assert code == 0 and json.loads(out)["too_large"] == 1
-    assert "warning: 1 graphs have more than the 28 nodes that this model carries (up to 29): they are lost\n" in err
+    said = "warning: 1 of 3 graphs have more than the 28 nodes that this model carries (up to 29): they are lost\n"
+    assert said in err
     assert Path("back.png").exists()
 
 
@@ -235,7 +290,8 @@ def test_presets(run: Run) -> None:
     code, out, err = run("presets")
     lines = [line.split() for line in out.splitlines()]
     assert (code, err) == (0, "") and [line[0] for line in lines] == presets.names()
-    assert lines[0][1:3] == ["MUTAG", "sequential"] and "d = 4, m = 128, 4 + 2 layers" in out
+    assert lines[0][1:] == ["MUTAG", "parallel", *["d", "=", "3,", "m", "=", "128"]]
+    assert ["paper/mutag", "MUTAG", "sequential", *["d", "=", "4,", "m", "=", "128,", "4", "+", "2", "layers"]] in lines
     assert ["linear/mutag", *["MUTAG", "linear", "d", "=", "3,", "m", "=", "128"]] in lines
     assert run("presets", "show", "aids") == (0, presets.text("aids"), "")
     assert run("presets", "copy", "aids", "sub/my.toml") == (0, "", "")

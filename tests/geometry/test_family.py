@@ -55,16 +55,17 @@ def wrong(*given: object, slack: float = 0.0) -> np.ndarray:
     return np.array([(right <= slack).sum() for right in signed(*given)])  # type: ignore[arg-type]
 
 
-def around(graphs: list[Graph], k: int = K) -> tuple[np.ndarray, np.ndarray, list[np.ndarray], list[np.ndarray]]:
+def around(graphs: list[Graph], k: int = K) -> tuple[list[np.ndarray], np.ndarray, list[np.ndarray], np.ndarray]:
     """For each graph a mean about which the family holds an exact cloud of it, at the point that is given last."""
     _, loadings = some_family(k=k)
-    points = some_starts(len(graphs), seed=5, k=k)
-    means = []
+    points, means, joined = some_starts(len(graphs), seed=5, k=k), [], []
     for point, cloud in zip(points, fit_clouds(graphs, D, cache=False), strict=True):
+        ordered = cloud.ordered()
         mean = -np.tensordot(point, loadings, 1)
-        mean[: cloud.n] += cloud.ordered().balls
+        mean[: cloud.n] += ordered.balls
         means.append(mean.astype(f32))
-    return means, loadings, [cloud.ordered().graph.adjacency() for cloud in fit_clouds(graphs, D)], list(points)  # type: ignore[union-attr]
+        joined.append(ordered.graph.adjacency())  # type: ignore[union-attr]
+    return means, loadings, joined, points
 
 
 # -- what stays ---
@@ -147,8 +148,7 @@ def test_never_more_wrong_pairs_than_at_the_start(seed: int, steps: int, scale: 
 
 
 def test_more_steps_find_more() -> None:
-    starts, (mean, loadings), joined = some_starts(60), some_family(k=30), some_graphs(60)
-    starts = some_starts(60, k=30)
+    starts, (mean, loadings), joined = some_starts(60, k=30), some_family(k=30), some_graphs(60)
     left = [wrong(fit_in_family(starts, mean, loadings, joined, steps), mean, loadings, joined).sum()
             for steps in (0, 30, 300)]  # fmt: skip
     assert left[0] > 2 * left[1] and left[1] > left[2]

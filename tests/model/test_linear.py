@@ -234,6 +234,25 @@ def test_padding_is_not_read(model, fill):
     assert torch.equal(model.encode(*padded(some[2:], fill, width=SLOTS)), model.encode(*padded(some[2:])))
 
 
+# -- standardised ---
+
+
+def test_a_variational_z_is_the_same_in_units_of_its_spread():
+    training, other = clouds([8, 3, 5, 8, 7, 2, 8, 4] * 5), clouds([8, 6, 1], seed=3)
+    plain, model = fitted(training, 12), LinearAutoencoder(D, slots=SLOTS, latent_dim=12, variational=True)
+    model.fit(training)
+    z, standard = plain.encode(*padded(other)), model.encode(*padded(other))
+    sizes = np.array([len(cloud) for cloud in training])
+    assert standard[:, 0].numpy() == pytest.approx((z[:, 0].numpy() - sizes.mean()) / sizes.std(), abs=1e-5)
+    assert standard[:, 1:].numpy() == pytest.approx((z[:, 1:] / plain.deviations).numpy(), abs=1e-5)
+    assert model.decode(standard, SLOTS).sizes.tolist() == [8, 6, 1]
+    assert model.decode(standard, SLOTS).balls.numpy() == pytest.approx(plain.decode(z, SLOTS).balls.numpy(), abs=1e-4)
+    alike = LinearAutoencoder(D, slots=SLOTS, latent_dim=40, variational=True)
+    alike.fit(clouds([5]) * 3)  # no spread, and axes that are idle
+    assert alike.encode(*padded(clouds([5]))).isfinite().all()
+    assert alike.decode(alike.encode(*padded(clouds([5, 2]))), SLOTS).sizes.tolist() == [5, 2]
+
+
 # -- what no z is ---
 
 

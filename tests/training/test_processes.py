@@ -42,7 +42,7 @@ main(sys.argv[1:])
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     path, threads = tmp_path_factory.mktemp("runs"), torch.get_num_threads()
     formats.write(datasets.load("MUTAG")[:24], path / "graphs.jsonl")  # 17 to train on: a last batch of two
-    settings = {"precision": '"float32"', "variational": "true", **TINY}
+    settings = {"architecture": '"sequential"', "precision": '"float32"', "variational": "true", **TINY}
     (path / "tiny.toml").write_text("".join(f"{name} = {value}\n" for name, value in settings.items()))
     with chdir(path):
         yield path
