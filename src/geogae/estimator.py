@@ -229,7 +229,7 @@ class GeoGAE:
         self.dim_ = clouds[0].dim
         held_out_clouds = self._fit_clouds(held_out, self.dim_, progress)
         largest = max(cloud.n for cloud in [*clouds, *held_out_clouds])
-        self.max_nodes_ = largest if self.architecture == "linear" else HEADROOM * largest
+        self.max_nodes_ = HEADROOM * largest
         if self._has_slots:
             self.history_ = self._fit_slots(clouds, held_out_clouds)
         else:
@@ -257,6 +257,7 @@ class GeoGAE:
             if measured["f1"] > best:
                 best, kept = measured["f1"], (self.model_, self.slots_, self.shares_)
         self.model_, self.slots_, self.shares_ = kept
+        self.max_nodes_ = self.max_nodes_ if self.shares_ else self.slots_
         return history
 
     def _train(
@@ -402,18 +403,18 @@ class GeoGAE:
         large = [cloud for cloud in clouds if not self._carries(cloud)]
         if not large:
             return clouds
-        what = "different balls" if self.shares_ else "nodes"
+        twins = " (adjacent twins count once)" if self.shares_ else ""
         limit, most = (self.slots_ if self._has_slots else self.max_nodes_), max(map(self._slots_of, large))
         if whole and self._has_slots:
             names = ", ".join((cloud.graph and cloud.graph.name) or "a graph without name" for cloud in large[:3])
             raise GeoGAEError(
-                f"{len(large)} of {len(graphs)} graphs ({names}{', …' * (len(large) > 3)}; up to {most} {what}) have "
-                f"more than the {limit} {what} that this model carries; leave them out, train with graphs as large, "
-                f"or use architecture='sequential'"
+                f"{len(large)} of {len(graphs)} graphs ({names}{', …' * (len(large) > 3)}; up to {most} nodes) have "
+                f"more than the {limit} nodes that this model carries{twins}; leave them out, train with graphs as "
+                f"large, or use architecture='sequential'"
             )
         lost = "are lost" if self._has_slots else "come back cut"
-        log.warning("%d of %d graphs have more than the %d %s that this model carries (up to %d): they %s",
-                    len(large), len(graphs), limit, what, most, lost)  # fmt: skip
+        log.warning("%d of %d graphs have more than the %d nodes that this model carries%s (up to %d): they %s",
+                    len(large), len(graphs), limit, twins, most, lost)  # fmt: skip
         return clouds
 
     def _own_clouds(self, graphs: list[Graph]) -> list[HyperballCloud]:

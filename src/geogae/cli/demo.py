@@ -54,6 +54,7 @@ def _say(step: str, result: str) -> None:
 def _show_clouds(graphs: list[Graph], out: Path) -> None:
     import numpy as np
 
+    from geogae.estimator import GeoGAE
     from geogae.geometry.fitting import fit_clouds
     from geogae.geometry.storage import save_clouds
     from geogae.plots import plot_clouds
@@ -64,6 +65,7 @@ def _show_clouds(graphs: list[Graph], out: Path) -> None:
 
     with progress_bar("compiling (first run only)", total=None):
         fit_clouds(graphs[:1], DIM, cache=False)
+        GeoGAE(dim=DIM, latent_dim=8).fit(graphs[:12])
     began = perf_counter()
     clouds = fit_clouds(graphs, DIM, cache=False, progress=True)
     _say("clouds", f"a disc for each node (d = {DIM}), fitted anew in {perf_counter() - began:.1f} s")

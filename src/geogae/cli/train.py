@@ -78,7 +78,12 @@ def train(
         if resume and not (folder / STATE).exists():
             log.info("%s holds no checkpoint yet: starting from the beginning", folder)
             resume = False
-        model.fit(training, validation=validation, run=folder, resume=resume, progress=peers.writes, peers=peers)
+        try:
+            model.fit(training, validation=validation, run=folder, resume=resume, progress=peers.writes, peers=peers)
+        except GeoGAEError:
+            if peers.writes and not resume and not (folder / STATE).exists():
+                (folder / ABOUT).unlink(missing_ok=True)  # nothing began: the folder is free for another try
+            raise
         if not peers.writes:
             return
     if model.architecture == "sequential":  # the others are not trained step by step

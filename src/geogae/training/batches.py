@@ -12,6 +12,7 @@ from torch import Tensor
 
 from geogae.geometry.cloud import HyperballCloud
 
+_PAIRS = 1 << 26  # of nodes that a batch may hold, where it need not be of a given size: 64 MiB of adjacency
 _POOL = 32  # batches that are cut from one sorted pool: like sizes together, yet other company every epoch
 
 
@@ -50,10 +51,15 @@ class Sequences:
         return Batch(balls, torch.from_numpy(sizes), torch.from_numpy(adjacency))
 
     def by_size(self, batch_size: int) -> Iterator[list[int]]:
-        """All numbers in batches of like size, for work whose order does not matter."""
-        order = np.argsort(self.sizes, kind="stable")
-        for begin in range(0, len(order), batch_size):
-            yield order[begin : begin + batch_size].tolist()
+        """All numbers in batches of like size, for work whose order does not matter; large graphs in smaller ones."""
+        batch: list[int] = []
+        for graph in np.argsort(self.sizes, kind="stable").tolist():
+            if batch and (len(batch) == batch_size or (len(batch) + 1) * self.sizes[graph] ** 2 > _PAIRS):
+                yield batch
+                batch = []
+            batch.append(graph)
+        if batch:
+            yield batch
 
 
 def epoch_batches(sizes: NDArray[np.int64], batch_size: int, seed: int, epoch: int) -> list[list[int]]:
