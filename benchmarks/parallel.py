@@ -107,7 +107,7 @@ def _project(model: GeoGAE) -> None:
     """z as PCA gives it: empty slots count as zeros."""
     linear = model.model_
 
-    def encode(balls: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
+    def encode(balls: torch.Tensor, sizes: torch.Tensor, adjacency: torch.Tensor) -> torch.Tensor:
         present = torch.arange(balls.shape[1]) < sizes[:, None]
         padded = torch.zeros(len(balls), linear.slots, linear.d)
         padded[:, : balls.shape[1]] = balls * present[..., None]
@@ -124,8 +124,10 @@ def _random_axes(model: GeoGAE) -> None:
 
 
 def _start_at_mean(model: GeoGAE) -> None:
-    def encode(balls: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
-        return torch.cat([sizes[:, None].float(), torch.zeros(len(balls), model.latent_dim - 1)], 1)
+    def encode(balls: torch.Tensor, sizes: torch.Tensor, adjacency: torch.Tensor) -> torch.Tensor:
+        z = torch.cat([sizes[:, None].float(), torch.zeros(len(balls), model.latent_dim - 1)], 1)
+        graphs = [joined[:n, :n].numpy() for joined, n in zip(adjacency, sizes.tolist(), strict=True)]
+        return model.model_._settled(z, graphs, None)
 
     model.model_.encode = encode
 

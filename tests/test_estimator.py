@@ -684,7 +684,9 @@ def test_twins_share_a_slot(tmp_path: Path) -> None:
     )
     larger = nx.complete_graph(30)  # more nodes than any, and one ball
     assert model.decode(model.encode(larger)).n == 30
-    with pytest.raises(GeoGAEError, match=r"have more than the \d nodes that this model carries \(adjacent twins count once\)"):
+    with pytest.raises(
+        GeoGAEError, match=r"have more than the \d nodes that this model carries \(adjacent twins count once\)"
+    ):
         model.encode(nx.path_graph(12))
 
 

@@ -70,6 +70,11 @@ class Graph:
         graph.__dict__.update(fields)
         return graph
 
+    @classmethod
+    def from_sorted_edges(cls, n: int, edges: NDArray[np.int64]) -> Graph:
+        """Without a check: distinct edges (E, 2) of nodes below ``n``, i < j, in ascending order, and no attributes."""
+        return cls._trusted(n=n, edges=_readonly(edges), **dict.fromkeys(ATTRIBUTES), label=None, name=None)
+
     # -- value semantics ------------------------------------------------------------------------------------------
 
     def _value(self) -> tuple[Any, ...]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
@@ -28,7 +30,28 @@ def margins(centers: NDArray[np.floating], radii_raw: NDArray[np.floating]) -> N
 
 def intersection_rule(centers: NDArray[np.floating], radii_raw: NDArray[np.floating]) -> NDArray[np.int64]:
     """The edges of a cloud, (E, 2), i < j: joined if and only if the margin is positive (eq. 4)."""
-    return np.argwhere(np.triu(margins(centers, radii_raw) > 0, 1))
+    return _joined(np.ascontiguousarray(centers, dtype=np.float64), softplus(radii_raw.astype(np.float64)))
+
+
+@njit(cache=True, nogil=True)
+def _joined(centers, radii):
+    """The pairs i < j whose margin is positive, in their order; counted first, then written."""
+    n, dim = centers.shape
+    edges = np.empty((0, 2), np.int64)
+    for write in (False, True):
+        count = 0
+        for i in range(n):
+            for j in range(i + 1, n):
+                square = 0.0
+                for k in range(dim):
+                    square += (centers[i, k] - centers[j, k]) ** 2
+                if RADIUS_SCALE * (radii[i] + radii[j]) - math.sqrt(square) > 0:
+                    if write:
+                        edges[count, 0], edges[count, 1] = i, j
+                    count += 1
+        if not write:
+            edges = np.empty((count, 2), np.int64)
+    return edges
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +111,7 @@ class HyperballCloud:
         edges = intersection_rule(self.centers, self.radii_raw)
         source = self.graph
         if source is None:
-            return Graph(self.n, edges)
+            return Graph.from_sorted_edges(self.n, edges)
         fields = ATTRIBUTES if np.array_equal(edges, source.edges) else ("node_categorical", "node_continuous")
         attributes = {field: getattr(source, field) for field in fields}
         return Graph(self.n, edges, **attributes, label=source.label, name=source.name)
