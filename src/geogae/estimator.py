@@ -23,7 +23,7 @@ from geogae.datasets.splits import split
 from geogae.errors import GeoGAEError
 from geogae.files import atomic_path
 from geogae.formats import as_graphs, is_graph
-from geogae.geometry.cloud import HyperballCloud
+from geogae.geometry.cloud import HyperballCloud, graphs_of_balls
 from geogae.geometry.fitting import fit_clouds
 from geogae.geometry.template import Template, make_template, template_clouds
 from geogae.graph import Graph
@@ -50,9 +50,13 @@ class Decoding(NamedTuple):
     """What came out of one z."""
 
     graph: Graph
-    cloud: HyperballCloud
+    balls: NDArray[np.float32]  # (n, d)
     stop: NDArray[np.float32]  # (n,), the probability of each node to be the last
     truncated: bool  # generation hit its limit before the model stopped
+
+    @property
+    def cloud(self) -> HyperballCloud:
+        return HyperballCloud(self.balls[:, :-1].copy(), self.balls[:, -1].copy(), np.arange(self.graph.n))
 
 
 class GeoGAE:
@@ -452,9 +456,10 @@ class GeoGAE:
             rows = torch.from_numpy(z[begin : begin + _ENCODE_BATCH]).to(self._device())
             decoded = self.model_.decode(rows, self.max_nodes_)  # type: ignore[operator]
             parts = (decoded.balls, decoded.sizes, decoded.stop_probability, decoded.truncated)
-            for balls, n, stop, truncated in zip(*(part.cpu().numpy() for part in parts), strict=True):
-                cloud = HyperballCloud(balls[:n, :-1].copy(), balls[:n, -1].copy(), np.arange(n))
-                decodings.append(Decoding(cloud.to_graph(), cloud, stop[:n].copy(), bool(truncated)))
+            balls, sizes, stop, truncated = (part.cpu().numpy() for part in parts)
+            graphs = graphs_of_balls(balls, sizes)
+            for row, (graph, cut) in enumerate(zip(graphs, truncated.tolist(), strict=True)):
+                decodings.append(Decoding(graph, balls[row, : graph.n], stop[row, : graph.n], cut))
         return decodings
 
     def _evaluate_clouds(self, clouds: Sequence[HyperballCloud]) -> dict[str, float]:

@@ -73,7 +73,9 @@ class Graph:
     @classmethod
     def from_sorted_edges(cls, n: int, edges: NDArray[np.int64]) -> Graph:
         """Without a check: distinct edges (E, 2) of nodes below ``n``, i < j, in ascending order, and no attributes."""
-        return cls._trusted(n=n, edges=_readonly(edges), **dict.fromkeys(ATTRIBUTES), label=None, name=None)
+        graph = object.__new__(cls)
+        graph.__dict__.update(_PLAIN, n=n, edges=_readonly(edges))
+        return graph
 
     # -- value semantics ------------------------------------------------------------------------------------------
 
@@ -205,6 +207,13 @@ class Graph:
         from geogae.formats import to_smiles
 
         return to_smiles(self)
+
+
+_PLAIN: dict[str, Any] = {
+    **dict.fromkeys(ATTRIBUTES),
+    "label": None,
+    "name": None,
+}  # of a graph of nodes and edges alone
 
 
 def _readonly(array: NDArray[Any]) -> NDArray[Any]:
