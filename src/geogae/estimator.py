@@ -87,7 +87,8 @@ class GeoGAE:
         weight_decay: AdamW's.
         batch_size: graphs in a batch, over all processes.
         epochs: training ends after so many, or …
-        minutes: … after so many, whichever comes first.
+        minutes: … after so many by the clock, or …
+        core_minutes: … after so many of processor time, over all threads, whichever comes first.
         patience: … or when so many validations in a row bring no better F1.
         validations: how often validation graphs are decoded during training.
         precision: ``"bfloat16"`` autocast, ``"float32"``, or ``"auto"``: bfloat16 where it is the faster one.
@@ -121,6 +122,7 @@ class GeoGAE:
         batch_size: int = 32,
         epochs: int | None = 200,
         minutes: float | None = None,
+        core_minutes: float | None = None,
         patience: int | None = None,
         validations: int = 20,
         precision: Literal["auto", "float32", "bfloat16"] = "auto",
@@ -150,6 +152,7 @@ class GeoGAE:
         self.batch_size = batch_size
         self.epochs = epochs
         self.minutes = minutes
+        self.core_minutes = core_minutes
         self.patience = patience
         self.validations = validations
         self.precision = precision
@@ -284,6 +287,7 @@ class GeoGAE:
             batch_size=self.batch_size,
             epochs=self.epochs,
             minutes=self.minutes,
+            core_minutes=self.core_minutes,
             validations=self.validations,
             patience=self.patience,
             weight_decay=self.weight_decay,

@@ -19,6 +19,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "precision": ("auto", "float32", "bfloat16"),
     "variational": (True, False),
 }
+ENDS = ("epochs", "minutes", "core_minutes")  # of training: whichever comes first
 NUMBERS: dict[str, tuple[type, float, bool]] = {  # kind, least value, whether None is allowed
     "token_dim": (int, 2, False),
     "latent_dim": (int, 2, False),
@@ -39,6 +40,7 @@ NUMBERS: dict[str, tuple[type, float, bool]] = {  # kind, least value, whether N
     "batch_size": (int, 1, False),
     "epochs": (int, 1, True),
     "minutes": (float, 1e-3, True),
+    "core_minutes": (float, 1e-3, True),
     "patience": (int, 1, True),
     "validations": (int, 1, False),
     "seed": (int, 0, False),
@@ -70,5 +72,5 @@ def check_parameters(values: Mapping[str, Any]) -> None:
     if latent % token:
         nearest = max(1, round(latent / token)) * token
         raise GeoGAEError(f"latent_dim={latent} must be a multiple of token_dim={token}; try latent_dim={nearest}")
-    if values["epochs"] is None and values["minutes"] is None:
-        raise GeoGAEError("training needs an end: set epochs, minutes, or both")
+    if all(values[end] is None for end in ENDS):
+        raise GeoGAEError(f"training needs an end: set one of {', '.join(ENDS)}")

@@ -264,7 +264,7 @@ def _parallel(dataset: str, changes: Settings) -> Method:
 
 
 def _sequential(dataset: str, changes: Settings) -> Method:
-    if "minutes" in changes:
+    if changes.keys() & {"minutes", "core_minutes"}:
         changes = {"epochs": None, **changes}
     return Autoencoder([{"architecture": "sequential", **_preset("paper", dataset), **changes}])
 

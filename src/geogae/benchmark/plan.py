@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from geogae.errors import GeoGAEError
+from geogae.parameters import ENDS
 
 SPLITS = ("paper", "disjoint")  # at random, or with isomorphic graphs on one side
 
@@ -62,7 +63,7 @@ def plan(
             raise GeoGAEError(f"split {split!r} is not known; valid are {', '.join(SPLITS)}")
     runs = []
     for (name, sample), split, seed, method, m in product(map(_dataset, datasets), splits, seeds, methods, sizes):
-        own = {key: value for key, value in changes if METHODS[method].trained or key not in ("minutes", "epochs")}
+        own = {key: value for key, value in changes if METHODS[method].trained or key not in ENDS}
         own |= {"latent_dim": m} if m is not None and METHODS[method].sized else {}
         METHODS[method].make(name, own)  # what cannot be is said now, not after the first hour
         runs.append(Run(method, tuple(sorted(own.items())), name, sample, split, seed))

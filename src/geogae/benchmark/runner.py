@@ -34,6 +34,7 @@ from geogae.progress import progress_bar
 
 log = logging.getLogger("geogae")
 
+HISTORY = ("seconds", "core_seconds", "step", "validation_f1")  # of a validation, what a result keeps
 SAVING = 60.0  # seconds that an interrupted training gets to save its state
 
 
@@ -144,7 +145,7 @@ def _measured(run: Run, train: list[Graph], validation: list[Graph], results: Pa
             "exact": each["exact"].astype(int).tolist(),
             "size_error": each["size_error"].astype(int).tolist(),
         },
-        "history": [{name: row[name] for name in ("seconds", "step", "validation_f1")} for row in history],
+        "history": [{name: row[name] for name in HISTORY if name in row} for row in history],
         "seconds": {"fit": fit, "encode": encode, "decode": decode},
     }
 

@@ -42,7 +42,7 @@ class Row:
     sample: int | None
     split: str
     method: str
-    core_minutes: float | None  # minutes × threads of a trained method
+    core_minutes: float | None  # the budget of a trained method: processor time, or minutes × threads
     changes: dict[str, Any]  # of its other parameters
     m: int | None  # size of z; None for a floor
     swept: bool  # whether m was chosen other than the paper's
@@ -96,7 +96,7 @@ def summarise(entries: Iterable[Entry]) -> list[Row]:
     for entry in sorted(entries, key=lambda entry: "latent_dim" in entry["changes"]):
         shared = [entry[name] for name in ("dataset", "sample", "split", "method")]
         group = [*shared, _core_minutes(entry), sorted(_other_changes(entry).items()), _swept(entry)]
-        run = [entry["seed"], entry["changes"].get("minutes"), entry["threads"]]
+        run = [entry["seed"], entry["changes"].get("minutes"), entry["changes"].get("core_minutes"), entry["threads"]]
         groups[str(group)].setdefault(str(run), entry)
     return sorted((_row(list(runs.values())) for runs in groups.values()), key=_place)
 
@@ -140,11 +140,16 @@ def _row(entries: list[Entry]) -> Row:
 
 def _core_minutes(entry: Entry) -> float | None:
     minutes = entry["changes"].get("minutes")
+    if "core_minutes" in entry["changes"]:
+        return entry["changes"]["core_minutes"]
     return None if minutes is None else minutes * entry["threads"]
 
 
+BUDGET = ("minutes", "core_minutes", "latent_dim")  # columns of their own
+
+
 def _other_changes(entry: Entry) -> dict[str, Any]:
-    return {name: value for name, value in sorted(entry["changes"].items()) if name not in ("minutes", "latent_dim")}
+    return {name: value for name, value in sorted(entry["changes"].items()) if name not in BUDGET}
 
 
 def _swept(entry: Entry) -> int | None:

@@ -12,6 +12,7 @@ from typer import Argument, Option
 
 from geogae.cli.data import print_facts, print_json, read_graphs
 from geogae.errors import GeoGAEError
+from geogae.parameters import ENDS
 
 log = logging.getLogger("geogae")
 
@@ -26,6 +27,7 @@ def train(
     out: Annotated[Path | None, Option(help="The run folder; runs/PRESET if not given.")] = None,
     change: Annotated[list[str] | None, Option("--set", metavar="NAME=VALUE", help="Change a parameter.")] = None,
     minutes: Annotated[float | None, Option(help="End after so many minutes.")] = None,
+    core_minutes: Annotated[float | None, Option(help="End after so many minutes of processor time.")] = None,
     epochs: Annotated[int | None, Option(help="End after so many epochs.")] = None,
     seed: Annotated[int | None, Option(help="Seed of split, weights and batches; 0 if not given.")] = None,
     disjoint: Annotated[bool, Option("--disjoint", help="Keep isomorphic graphs on one side of the split.")] = False,
@@ -57,7 +59,7 @@ def train(
     if not dataset:
         raise GeoGAEError(f"preset {preset} names no dataset; say --data NAME or a file of graphs")
     changes = parse_changes(change or [])
-    ends = {"minutes": minutes, "epochs": epochs}
+    ends = {"minutes": minutes, "core_minutes": core_minutes, "epochs": epochs}
     if given := {name: value for name, value in (ends | {"seed": seed}).items() if value is not None}:
         changes = (ends if given.keys() & ends else {}) | changes | given
     model = GeoGAE.from_preset(preset, **changes)
@@ -133,9 +135,8 @@ def _claim(folder: Path, about: dict[str, Any], resume: bool) -> None:
             temporary.write_text(json.dumps(about, indent=1) + "\n")
         return
     before = read_about(folder)
-    ends = ("minutes", "epochs")
     differs = [key for key in ("data", "seed", "disjoint") if before[key] != about[key]]
-    differs += [k for k, v in about["params"].items() if k not in ends and before["params"].get(k) != v]
+    differs += [k for k, v in about["params"].items() if k not in ENDS and before["params"].get(k) != v]
     if differs:
         raise GeoGAEError(f"{folder} was started with other {', '.join(differs)}; resume with the same, or start anew")
 

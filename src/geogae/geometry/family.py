@@ -16,7 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from geogae.geometry.kernel import _FAST, _adam, f32, sphere_gradient
+from geogae.geometry.kernel import _FAST, _INLINE, _adam, f32, sphere_gradient
 
 HOT, COLD = 0.3, 0.01  # the temperature falls from here to there
 RATE = 0.2  # Adam's step at first, in units of the family's deviations; it falls with half a cosine
@@ -111,7 +111,7 @@ def _descend(point, mean, loadings, sign, more, pull_home, steps):
     point[:] = best
 
 
-@njit(**_FAST)
+@njit(**_INLINE)
 def _within_reach(numbers):
     """By their bits, as those of NaN are the largest: fastmath takes it for granted that a number is one."""
     lost = 0

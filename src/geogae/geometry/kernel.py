@@ -17,6 +17,7 @@ from geogae.geometry.cloud import RADIUS_SCALE
 
 f32 = np.float32
 _FAST: dict[str, Any] = {"fastmath": True, "error_model": "numpy", "cache": True, "nogil": True}
+_INLINE = {**_FAST, "forceinline": True}  # else the process that compiles rounds otherwise than those that load
 BETA1, BETA2 = 0.9, 0.99  # Adam's; the short second memory suits a loss that changes from step to step
 _SCALE = f32(RADIUS_SCALE)
 
@@ -43,7 +44,7 @@ def _log1p(u):
     return f32(2) * s * (f32(1) + z * (f32(1 / 3) + z * (f32(1 / 5) + z * (f32(1 / 7) + z * f32(1 / 9)))))
 
 
-@njit(**_FAST)
+@njit(**_INLINE)
 def _squared_distances(centers, i, d2):
     """d2[j] = ‖x_i - x_(i+1+j)‖² for the later nodes."""
     x, c = centers[0, i + 1 :], centers[0, i]
@@ -57,7 +58,7 @@ def _squared_distances(centers, i, d2):
             d2[j] += t * t
 
 
-@njit(**_FAST)
+@njit(**_INLINE)
 def _focal_row(d2, radius, radii, sign, alpha, gamma, temperature, margin, pull, grad_radii):
     """Eq. 2 and 3 for one node against the later ones: gradients, wrong pairs and pairs with less than ``margin``.
 
@@ -85,7 +86,7 @@ def _focal_row(d2, radius, radii, sign, alpha, gamma, temperature, margin, pull,
     return grad_radius, wrong, narrow
 
 
-@njit(**_FAST)
+@njit(**_INLINE)
 def _pull_row(centers, i, pull, grad_centers):
     for k in range(len(centers)):
         x, g, c = centers[k, i + 1 :], grad_centers[k, i + 1 :], centers[k, i]
@@ -97,7 +98,7 @@ def _pull_row(centers, i, pull, grad_centers):
         grad_centers[k, i] -= total
 
 
-@njit(**_FAST)
+@njit(**_INLINE)
 def sphere_gradient(centers, raw, sign, alpha, gamma, temperature, margin, grad_centers, grad_raw, radii, d2, pull):
     """Gradient of L_sphere over the pairs i < j, in place; returns (wrong pairs, pairs with less than ``margin``).
 
@@ -136,7 +137,7 @@ def sphere_gradient(centers, raw, sign, alpha, gamma, temperature, margin, grad_
     return wrong, narrow
 
 
-@njit(**_FAST)
+@njit(**_INLINE)
 def _adam(x, g, first, second, rate, correction):
     for j in range(len(x)):
         first[j] = f32(BETA1) * first[j] + f32(1 - BETA1) * g[j]

@@ -45,7 +45,8 @@ class Progress:
     step: int = 0
     epoch: int = 0
     cursor: int = 0  # batches done of this epoch
-    seconds: float = 0.0
+    seconds: float = 0.0  # by the clock
+    core_seconds: float = 0.0  # of processor time, over all threads
     best: float = -math.inf
     stale: int = 0  # validations since the best one
     step_factor: float = 1.0  # halved by each recovery
@@ -73,6 +74,7 @@ class Trainer:
         batch_size: int,
         epochs: int | None,
         minutes: float | None,
+        core_minutes: float | None = None,
         validations: int = 20,
         patience: int | None = None,
         weight_decay: float = 0.0,
@@ -84,10 +86,11 @@ class Trainer:
         peers: Processes | None = None,
         progress: bool = False,
     ) -> None:
-        if epochs is None and minutes is None:
-            raise GeoGAEError("training needs an end: give epochs, minutes, or both")
+        if epochs is None and minutes is None and core_minutes is None:
+            raise GeoGAEError("training needs an end: give epochs, minutes or core_minutes")
         self.model, self.data, self.loss, self.validate = model, data, loss, validate
-        self.lr, self.batch_size, self.epochs, self.minutes = lr, batch_size, epochs, minutes
+        self.lr, self.batch_size = lr, batch_size
+        self.epochs, self.minutes, self.core_minutes = epochs, minutes, core_minutes
         self.validations, self.patience, self.clip, self.autocast = validations, patience, clip, autocast
         self.seed, self.run_folder, self.keep_best, self.show = seed, run, keep_best, progress
         self.peers = peers or Processes()
@@ -114,7 +117,7 @@ class Trainer:
         elif self.run_folder and self.peers.writes:  # of an earlier run
             (self.run_folder / METRICS).unlink(missing_ok=True)
             (self.run_folder / STATE).unlink(missing_ok=True)
-        began = time.monotonic() - self.at.seconds
+        began, core_began = time.monotonic() - self.at.seconds, time.process_time() - self.at.core_seconds
         saved, good = self.at.seconds, self._snapshot()
         next_validation = self._next_validation()
         try:
@@ -123,6 +126,7 @@ class Trainer:
                     at = self.at
                     parts = self._step()
                     at.seconds = self.peers.agreed(time.monotonic() - began)  # all decide by the same clock
+                    at.core_seconds = self.peers.agreed(time.process_time() - core_began)
                     if parts is None:
                         good = self._recover(good)
                         next_validation = self._next_validation()
@@ -182,10 +186,11 @@ class Trainer:
         return named
 
     def _done(self) -> float:
-        """The share of the budget that is used, 0 to 1; epochs or minutes, whichever ends first."""
+        """The share of the budget that is used, 0 to 1; epochs, minutes or core minutes, whichever ends first."""
         by_epochs = self.at.step / (self.epochs * self.steps_per_epoch) if self.epochs else 0.0
         by_minutes = self.at.seconds / (60 * self.minutes) if self.minutes else 0.0
-        return min(1.0, max(by_epochs, by_minutes))
+        by_core_minutes = self.at.core_seconds / (60 * self.core_minutes) if self.core_minutes else 0.0
+        return min(1.0, max(by_epochs, by_minutes, by_core_minutes))
 
     def _next_validation(self) -> float:
         return (math.floor(self._done() * self.validations + 1e-9) + 1) / self.validations
@@ -202,8 +207,8 @@ class Trainer:
             at.best, at.stale = score, 0
             self.best_weights = _copy(self.model.state_dict())
             self._write(self.keep_best)
-        row = {"seconds": round(at.seconds, 2), "step": at.step, "epoch": at.epoch, **_prefixed("loss", parts)}
-        row |= _prefixed("validation", measured)
+        row = {"seconds": round(at.seconds, 2), "core_seconds": round(at.core_seconds, 2)}
+        row |= {"step": at.step, "epoch": at.epoch, **_prefixed("loss", parts), **_prefixed("validation", measured)}
         at.history.append(row)
         self._write(self._save_metrics)
 
@@ -281,7 +286,7 @@ class Trainer:
             )
         self._restore(*good)
         self.best_weights, self.at.best, self.at.stale = best_weights, bad.best, bad.stale
-        self.at.history, self.at.seconds = bad.history, bad.seconds
+        self.at.history, self.at.seconds, self.at.core_seconds = bad.history, bad.seconds, bad.core_seconds
         self.at.recoveries, self.at.step_factor = tried + 1, self.at.step_factor / 2
         log.warning(
             "the loss diverged at step %d: back to step %d with %g of the step size (%d of %d recoveries)",
