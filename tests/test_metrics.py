@@ -100,3 +100,28 @@ def test_a_graph_that_did_not_come_back():
 def test_lists_must_match(true, decoded):
     with pytest.raises(GeoGAEError, match=f"{len(true)} true and {len(decoded)} decoded"):
         metrics.evaluate(true, decoded)
+
+
+def test_molecules_by_hand():
+    pytest.importorskip("rdkit.Chem", reason="rdkit is not installed")
+    ethanol, acid, benzene = map(Graph.from_smiles, ("CCO", "CC(=O)[O-]", "c1ccccc1"))
+    five = Graph(6, [(0, i) for i in range(1, 6)], node_categorical=[6] + [9] * 5, edge_categorical=[1] * 5)
+    true = [ethanol, acid, benzene, ethanol, acid]
+    decoded = [ethanol.relabel([2, 0, 1]), benzene, None, five, acid]
+    assert metrics.molecules(true, decoded) == pytest.approx({"valid": 3 / 5, "same_smiles": 2 / 5})
+    assert metrics.molecules(true, true) == {"valid": 1, "same_smiles": 1}
+    kekule = Graph(6, benzene.edges, node_categorical=benzene.node_categorical, edge_categorical=[1, 2, 2, 1, 2, 1])
+    assert metrics.molecules([benzene], [kekule]) == {"valid": 1, "same_smiles": 1}
+
+
+def test_true_graphs_that_are_no_molecules():
+    """They have no SMILES that could come back: left out there, but not where decoded graphs are counted."""
+    pytest.importorskip("rdkit.Chem", reason="rdkit is not installed")
+    carbon, wrong = Graph.from_smiles("C"), Graph(1, node_categorical=[500])
+    assert metrics.molecules([wrong, carbon, wrong], [wrong, carbon, carbon]) == {"valid": 2 / 3, "same_smiles": 1}
+    with pytest.raises(GeoGAEError, match="none of the 2 true graphs is a valid molecule; give graphs whose"):
+        metrics.molecules([wrong, wrong], [carbon, carbon])
+    with pytest.raises(GeoGAEError, match="0 node_categorical columns"):
+        metrics.molecules([carbon], [PATH])
+    with pytest.raises(GeoGAEError, match="1 true and 2 decoded"):
+        metrics.molecules([carbon], [carbon, None])

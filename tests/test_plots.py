@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 import networkx as nx
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from matplotlib.collections import LineCollection, PatchCollection
 
 from geogae import GeoGAEError, Graph, HyperballCloud, fit_clouds
-from geogae.plots import PALETTE, layout, plot_clouds, save_figure
+from geogae.plots import ALARM, PALETTE, _drawn_pair, _lines, layout, plot_clouds, plot_molecules, save_figure
 
 STAR = Graph(6, [(0, i) for i in range(1, 6)], name="star")
 RING = Graph(7, [(i, (i + 1) % 7) for i in range(7)], name="ring", node_categorical=[8, 6, 6, 6, 6, 6, 6])
@@ -84,3 +85,95 @@ def test_what_cannot_be_drawn_or_saved(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     with pytest.raises(GeoGAEError, match="at least one cloud and one column, not 0 and 2"):
         plot_clouds([])
+
+
+# -- molecules ---
+
+ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
+FIVE_BONDS = Graph(6, [(0, i) for i in range(1, 6)], node_categorical=[6] + [9] * 5, edge_categorical=[1] * 5)
+
+
+def _shuffled(graph: Graph) -> Graph:
+    return graph.relabel(np.random.default_rng(0).permutation(graph.n))
+
+
+@pytest.fixture
+def chem() -> None:
+    pytest.importorskip("rdkit.Chem", reason="rdkit is not installed")
+
+
+@pytest.mark.usefixtures("chem")
+@pytest.mark.parametrize("smiles", [ASPIRIN, "[NH3+]CC([O-])=O", "C#CC", "C", "[H][H]", "[Na+].[Cl-]", "CCO.c1ccccc1"])
+@pytest.mark.parametrize("hydrogens", [True, False])
+def test_the_same_molecule_is_drawn_alike(smiles: str, hydrogens: bool) -> None:
+    graph = Graph.from_smiles(smiles, hydrogens=hydrogens, name="it")
+    left, right = _drawn_pair(graph, _shuffled(graph))
+    assert (left.legend, right.legend, *right.atoms, *right.bonds) == ("it", "same")
+    drawn = [
+        sorted((a.GetSymbol(), *np.round(list(m.GetConformer().GetAtomPosition(a.GetIdx())), 3)) for a in m.GetAtoms())
+        for m in (left.molecule, right.molecule)
+    ]
+    assert [atom[0] for atom in drawn[0]] == [atom[0] for atom in drawn[1]]
+    for here, there in zip(*drawn, strict=True):
+        assert here[1:] == pytest.approx(there[1:], abs=2e-3)
+    assert smiles == "[H][H]" or not any(atom[0] == "H" for atom in drawn[0])
+
+
+@pytest.mark.usefixtures("chem")
+def test_what_is_said_and_marked() -> None:
+    aspirin = Graph.from_smiles(ASPIRIN)
+    left, right = _drawn_pair(aspirin, _shuffled(Graph.from_smiles("CC(=O)Nc1ccccc1C(=O)O")))
+    assert (left.legend, right.legend) == (ASPIRIN, "differs: CC(=O)Nc1ccccc1C(=O)O")
+    assert [right.molecule.GetAtomWithIdx(i).GetSymbol() for i in right.atoms] == ["N"]  # and nothing else
+    assert right.colour == ALARM != left.colour
+
+    left, right = _drawn_pair(Graph.from_smiles("FC(F)(F)F"), FIVE_BONDS)
+    said = "not a valid molecule: Explicit valence for atom # 0 C, 5, is greater than permitted"
+    assert (right.legend, right.atoms, right.molecule.GetNumBonds()) == (said, [0], 5)
+    assert _lines(said) == ["not a valid molecule: Explicit", "valence for atom # 0 C, 5, is", "greater than permitted"]
+
+    carbon = Graph(6, FIVE_BONDS.edges, node_categorical=[6, 9, 1, 1, 1, 1], edge_categorical=[1] * 5)
+    right = _drawn_pair(aspirin, carbon)[1]
+    assert ([a.GetSymbol() for a in right.molecule.GetAtoms()], right.atoms) == (["C", "F"], [0])  # hydrogens count
+
+    assert _drawn_pair(aspirin, None)[1][:3] == (None, False, "lost")
+    left, right = _drawn_pair(FIVE_BONDS, aspirin)
+    assert left.legend == f"6 atoms, {said}" and right.legend == f"differs: {ASPIRIN}"
+    left, right = _drawn_pair(FIVE_BONDS, Graph(1, node_categorical=[500]))  # which has no picture at all
+    assert right.molecule is None and right.legend == "not a valid molecule: Atomic number not found"
+
+
+@pytest.mark.usefixtures("chem")
+@pytest.mark.parametrize(("count", "columns", "size"), [(1, 2, (1168, 1)), (7, 2, (2308, 4)), (7, 3, (3448, 3))])
+def test_grids_of_molecules(
+    count: int, columns: int, size: tuple[int, int], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    aspirin = Graph.from_smiles(ASPIRIN, name="α-aspirin & <co>", hydrogens=True)
+    backs = [_shuffled(aspirin), None, FIVE_BONDS, Graph.from_smiles("C"), Graph(1, node_categorical=[500])]
+    pairs = [*((aspirin, back) for back in backs), (FIVE_BONDS, aspirin), (FIVE_BONDS, FIVE_BONDS)][:count]
+    for name in ("new/grid.png", "new/grid.svg"):
+        plot_molecules(pairs, tmp_path / name, columns=columns)
+    png = (tmp_path / "new/grid.png").read_bytes()
+    assert png.startswith(b"\x89PNG\r\n\x1a\n") and png.endswith(b"IEND\xaeB`\x82")
+    wide, high = (int.from_bytes(png[i : i + 4], "big") for i in (16, 20))
+    svg = ElementTree.fromstring((tmp_path / "new/grid.svg").read_bytes())
+    assert wide == 2 * int(svg.attrib["width"].removesuffix("px")) == size[0]
+    assert 400 * size[1] < high < 540 * size[1] + 72
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["grid.png", "grid.svg"]
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("chem")
+def test_molecules_that_cannot_be_drawn_or_saved(tmp_path: Path) -> None:
+    pair = (Graph.from_smiles("CCO"), Graph.from_smiles("CCO"))
+    (tmp_path / "old.png").write_bytes(b"old")
+    for pairs, name, options, said in (
+        ([], "old.png", {}, "at least one pair and one column, not 0 and 2"),
+        ([pair], "old.png", {"columns": 0}, "at least one pair and one column, not 1 and 0"),
+        ([pair], "x.pdf", {}, r"x\.pdf has no suffix of a picture of molecules; valid are \.svg, \.png"),
+        ([pair, (RING.topology(), None)], "old.png", {}, "the graph has 0 node_categorical columns"),
+        ([pair], "old.png/x.png", {}, "cannot write .*; choose another place"),
+    ):
+        with pytest.raises(GeoGAEError, match=said):
+            plot_molecules(pairs, tmp_path / name, **options)
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("old.png", b"old")]

@@ -3,60 +3,45 @@
 from __future__ import annotations
 
 import inspect
-import json
 import logging
 import os
 import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import nn
 
-import geogae
 from geogae import metrics, presets
+from geogae.attributes import Schema
+from geogae.coding import Decoding, decode_sequences, decode_slots, encode_sequences, encode_slots, fit_slots
+from geogae.coding import ordered as ordered_graphs
 from geogae.datasets.splits import split
 from geogae.errors import GeoGAEError
-from geogae.files import atomic_path
 from geogae.formats import as_graphs, is_graph
-from geogae.geometry.cloud import HyperballCloud, graphs_of_balls
+from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import fit_clouds
-from geogae.geometry.template import Template, make_template, template_clouds
+from geogae.geometry.template import make_template, template_clouds
 from geogae.graph import Graph
+from geogae.losses import FEATURE_WEIGHT
 from geogae.model.autoencoder import SequentialAutoencoder
-from geogae.model.linear import LinearAutoencoder
+from geogae.model.linear import SPARE, LinearAutoencoder
 from geogae.model.parallel import ParallelAutoencoder
+from geogae.model.payload import Payload, earlier_neighbours
 from geogae.parameters import check_parameters
+from geogae.saved import load_model, save_model
 from geogae.training.batches import Sequences
-from geogae.training.checkpoint import load_checkpoint, save_checkpoint
 from geogae.training.distributed import Processes
-from geogae.training.loop import Trainer, bfloat16_pays, deterministic
+from geogae.training.loop import Loss, Trainer, bfloat16_pays, deterministic
 from geogae.training.objective import sequential_objective
 
 log = logging.getLogger("geogae")
 
-FORMAT = 2  # of a saved model
-CONFIG, WEIGHTS = "config.json", "model.safetensors"
 SHARED = 0.8  # balls for each node, below which nodes that share a ball share a slot
 HEADROOM = 2  # decoding stops at this many times the largest graph seen in training
-_ENCODE_BATCH = 256
-
-
-class Decoding(NamedTuple):
-    """What came out of one z."""
-
-    graph: Graph
-    balls: NDArray[np.float32]  # (n, d)
-    stop: NDArray[np.float32]  # (n,), the probability of each node to be the last
-    truncated: bool  # generation hit its limit before the model stopped
-
-    @property
-    def cloud(self) -> HyperballCloud:
-        return HyperballCloud(self.balls[:, :-1].copy(), self.balls[:, -1].copy(), np.arange(self.graph.n))
 
 
 class GeoGAE:
@@ -68,6 +53,7 @@ class GeoGAE:
         architecture: ``"parallel"`` is ours, ``"sequential"`` the paper's, ``"linear"`` PCA of the ordered clouds.
         dim: geometry dimension d, d-1 coordinates and a radius; ``"auto"`` for the smallest that is exact.
         order: ``"greedy"`` is Algorithm 1, ``"axis"`` the first principal axis, ``"template"`` a base that all share.
+        attributes: of nodes and edges: ``"ignored"``, ``"encoded"`` into z, or ``"decoded"`` from it as well.
         descent: steps that z may take, if parallel, to give back what the linear z does not.
         token_dim: width of a token (the paper's tok-d).
         latent_dim: size m of z (emb); if sequential a multiple of token_dim, each CLS token being one part.
@@ -83,6 +69,7 @@ class GeoGAE:
         kl_weight: target of β(t), the weight of L_KL; if parallel, the pull of a descending z towards the mean.
         kl_epochs: epochs in which β(t) climbs to it.
         rho: weight ρ of L_geo.
+        feature_weight: weight λ_feat of L_nfeat and L_efeat.
         lr: AdamW's step at its largest; warm-up before, half a cosine after.
         weight_decay: AdamW's.
         batch_size: graphs in a batch, over all processes.
@@ -102,6 +89,7 @@ class GeoGAE:
         *,
         dim: int | Literal["auto"] = "auto",
         order: Literal["greedy", "axis", "template"] = "greedy",
+        attributes: Literal["ignored", "encoded", "decoded"] = "ignored",
         descent: int = 1000,
         token_dim: int = 64,
         latent_dim: int = 192,
@@ -117,6 +105,7 @@ class GeoGAE:
         kl_weight: float = 1e-3,
         kl_epochs: float = 10.0,
         rho: float = 1.0,
+        feature_weight: float = FEATURE_WEIGHT,
         lr: float = 1e-3,
         weight_decay: float = 0.0,
         batch_size: int = 32,
@@ -132,6 +121,7 @@ class GeoGAE:
         self.architecture = architecture
         self.dim = dim
         self.order = order
+        self.attributes = attributes
         self.descent = descent
         self.token_dim = token_dim
         self.latent_dim = latent_dim
@@ -147,6 +137,7 @@ class GeoGAE:
         self.kl_weight = kl_weight
         self.kl_epochs = kl_epochs
         self.rho = rho
+        self.feature_weight = feature_weight
         self.lr = lr
         self.weight_decay = weight_decay
         self.batch_size = batch_size
@@ -231,6 +222,8 @@ class GeoGAE:
                 f"{len(graphs)} graphs to train on and {len(held_out)} to validate on; give at least one of each"
             )
         folder = Path(run) if run is not None else None
+        self.schema_ = Schema.of([*graphs, *held_out]) if self.attributes != "ignored" else None
+        self.payload_: Payload | None = None
         self.template_ = make_template(graphs, self.dim, progress=progress) if self.order == "template" else None
         clouds = self._fit_clouds(graphs, self.dim, progress)
         self.dim_ = clouds[0].dim
@@ -251,13 +244,17 @@ class GeoGAE:
     def _fit_slots(self, clouds: list[HyperballCloud], held_out: list[HyperballCloud]) -> list[dict[str, Any]]:
         """Fit the decoder's axes; where twins are many, with shared slots and without; the better one stays."""
         begin, best, history = time.monotonic(), -1.0, []
-        twins = self.architecture == "parallel" and self.order != "template" and _twins_pay(clouds)
+        if self.schema_ is not None:
+            graphs = (ordered_graphs(clouds), ordered_graphs(held_out))
+            self.payload_ = Payload.of(self.schema_, *graphs, self.latent_dim)
+        alike = self.architecture == "parallel" and self.order != "template" and self.payload_ is None
+        twins = alike and _twins_pay(clouds)  # with attributes, twins are not alike
         for shares in (True, False) if twins else (False,):
             self.shares_ = shares
             parts = [[cloud.grouped() for cloud in part] if shares else part for part in (clouds, held_out)]
             self.slots_ = max(self._slots_of(cloud) for part in parts for cloud in part)
-            self.model_ = self._build()
-            self.model_.fit([cloud.balls for cloud in parts[0]])  # type: ignore[operator]
+            self.model_ = self._build_slots()
+            fit_slots(self.model_, parts[0], self.payload_)
             measured = self._evaluate_clouds(parts[1])
             row = {f"validation_{name}": value for name, value in measured.items()}
             history.append({"seconds": round(time.monotonic() - begin, 2), "step": 0, "epoch": 0, **row})
@@ -277,12 +274,12 @@ class GeoGAE:
         peers: Processes | None,
     ) -> list[dict[str, Any]]:
         """Take the network to the end of its budget; the history of its validations."""
-        sequences = Sequences(clouds)
+        sequences = Sequences(clouds, self.schema_)
         trainer = Trainer(
             self.model_,
             sequences,
-            partial(sequential_objective, kl_weight=self.kl_weight, kl_epochs=self.kl_epochs, rho=self.rho),
-            lambda: self._evaluate_clouds(held_out),
+            self._objective(),
+            lambda: self._validated(held_out),
             lr=self.lr,
             batch_size=self.batch_size,
             epochs=self.epochs,
@@ -300,6 +297,18 @@ class GeoGAE:
         )
         return trainer.run(resume).history
 
+    def _objective(self) -> Loss:
+        node, edge = (self.schema_.node, self.schema_.edge) if self.schema_ else (None, None)
+        return partial(
+            sequential_objective,
+            kl_weight=self.kl_weight,
+            kl_epochs=self.kl_epochs,
+            rho=self.rho,
+            feature_weight=self.feature_weight,
+            node_categories=[len(known) for known in node.categories] if node else (),
+            edge_categories=[len(known) for known in edge.categories] if edge else (),
+        )
+
     def fit_transform(self, graphs: Any, y: Any = None) -> NDArray[np.float32]:
         graphs = as_graphs(graphs)  # once, should it be a generator
         return self.fit(graphs, y).transform(graphs)
@@ -309,17 +318,25 @@ class GeoGAE:
         """Whether there is a place for each node, and so a largest graph that fits."""
         return self.architecture != "sequential"
 
-    def _build(self) -> nn.Module:
-        if self._has_slots:
-            shape: dict[str, Any] = {
-                "slots": self.slots_,
-                "latent_dim": self.latent_dim,
-                "variational": self.variational,
-            }
-            if self.architecture == "linear":
-                return LinearAutoencoder(self.dim_, **shape).to(self._device())
-            descent: dict[str, Any] = {"descent": self.descent, "shared": self.shares_, "kl_weight": self.kl_weight}
-            return ParallelAutoencoder(self.dim_, **shape, **descent).to(self._device())
+    def _build(self) -> LinearAutoencoder | SequentialAutoencoder:
+        return self._build_slots() if self._has_slots else self._build_sequential()
+
+    def _build_slots(self) -> LinearAutoencoder:
+        shape: dict[str, Any] = {
+            "slots": self.slots_,
+            "latent_dim": self.latent_dim,
+            "variational": self.variational,
+        }
+        width = self.dim_
+        if self.payload_ is not None:
+            width += self.payload_.width
+            shape |= {"riders": self.payload_.riders, "spare": SPARE}
+        if self.architecture == "linear":
+            return LinearAutoencoder(width, **shape).to(self._device())
+        descent: dict[str, Any] = {"descent": self.descent, "shared": self.shares_, "kl_weight": self.kl_weight}
+        return ParallelAutoencoder(width, **shape, **descent).to(self._device())
+
+    def _build_sequential(self) -> SequentialAutoencoder:
         with deterministic(self.seed):
             model = SequentialAutoencoder(
                 self.dim_,
@@ -334,6 +351,9 @@ class GeoGAE:
                 decoder_heads=self.decoder_heads,
                 passes=self.passes,
                 variational=self.variational,
+                node_features=self.schema_.node.width if self.schema_ else 0,
+                edge_features=self.schema_.edge.width if self.schema_ else 0,
+                decodes_features=self.attributes == "decoded",
             )
         return model.to(self._device()).eval()
 
@@ -395,20 +415,25 @@ class GeoGAE:
         clouds = self._clouds(graphs)
         return [
             (true, decoding and decoding.graph)
-            for true, decoding in zip(_ordered(clouds), self._through_z(clouds), strict=True)
+            for true, decoding in zip(ordered_graphs(clouds), self._through_z(clouds), strict=True)
         ]
 
     def ordered(self, graphs: Any) -> list[Graph]:
         """Each graph with its nodes in the order in which the model reads and writes them."""
         self._check_fitted()
-        return _ordered(self._own_clouds(as_graphs(graphs)))
+        return ordered_graphs(self._own_clouds(as_graphs(graphs)))
 
     def _clouds(self, graphs: Any, whole: bool = False) -> list[HyperballCloud]:
         """The clouds of graphs; those that the model cannot carry ``whole`` are an error, or else told."""
         self._check_fitted()
         graphs = as_graphs(graphs)
         clouds = self._own_clouds(graphs)
-        large = [cloud for cloud in clouds if not self._carries(cloud)]
+        if strange := [cloud for cloud in clouds if not self._knows(cloud)]:
+            problem = self._strangeness(strange[0])
+            if whole:
+                raise problem
+            log.warning("%d of %d graphs are lost, the first: %s", len(strange), len(graphs), problem)
+        large = [cloud for cloud in clouds if not self._has_room(cloud)]
         if not large:
             return clouds
         twins = " (adjacent twins count once)" if self.shares_ else ""
@@ -425,6 +450,21 @@ class GeoGAE:
                     len(large), len(graphs), limit, twins, most, lost)  # fmt: skip
         return clouds
 
+    def _strangeness(self, cloud: HyperballCloud) -> GeoGAEError:
+        """Why a graph's attributes cannot be encoded."""
+        assert self.schema_ is not None and cloud.graph is not None
+        try:
+            for block in (self.schema_.node, self.schema_.edge):
+                block.columns(cloud.graph)
+        except GeoGAEError as error:
+            return error
+        assert self.payload_ is not None
+        most = earlier_neighbours(cloud.graph.relabel(cloud.order))
+        return GeoGAEError(
+            f"{cloud.graph.name or 'a graph without name'} has a node with edges to {most} earlier ones; this model "
+            f"carries attributes of {self.payload_.edges}; leave it out, or train with graphs as dense"
+        )
+
     def _own_clouds(self, graphs: list[Graph]) -> list[HyperballCloud]:
         """Clouds as the fitted model reads them."""
         clouds = self._fit_clouds(graphs, self.dim_)
@@ -440,40 +480,38 @@ class GeoGAE:
 
     @torch.inference_mode()
     def _encode_clouds(self, clouds: Sequence[HyperballCloud]) -> NDArray[np.float32]:
-        z = np.empty((len(clouds), self.latent_dim), dtype=np.float32)
-        sequences, device = Sequences(clouds), self._device()
         self.model_.eval()
-        for chosen in sequences.by_size(_ENCODE_BATCH):
-            batch = sequences[chosen].to(device)
-            if isinstance(self.model_, ParallelAutoencoder):
-                codes = self.model_.encode(batch.balls, batch.sizes, batch.adjacency)
-            else:
-                codes = self.model_.encode(batch.balls, batch.sizes)  # type: ignore[operator]
-            z[chosen] = codes.float().cpu().numpy()
-        return z
+        if isinstance(self.model_, LinearAutoencoder):
+            bound = self.attributes == "decoded"
+            return encode_slots(self.model_, clouds, self.payload_, bound, self._device())
+        return encode_sequences(self.model_, clouds, self.schema_, self._device())
 
     @torch.inference_mode()
     def _decode(self, z: NDArray[np.float32]) -> list[Decoding]:
         self.model_.eval()
-        decodings = []
-        for begin in range(0, len(z), _ENCODE_BATCH):
-            rows = torch.from_numpy(z[begin : begin + _ENCODE_BATCH]).to(self._device())
-            decoded = self.model_.decode(rows, self.max_nodes_)  # type: ignore[operator]
-            parts = (decoded.balls, decoded.sizes, decoded.stop_probability, decoded.truncated)
-            balls, sizes, stop, truncated = (part.cpu().numpy() for part in parts)
-            graphs = graphs_of_balls(balls, sizes)
-            for row, (graph, cut) in enumerate(zip(graphs, truncated.tolist(), strict=True)):
-                decodings.append(Decoding(graph, balls[row, : graph.n], stop[row, : graph.n], cut))
-        return decodings
+        reads, device = self.attributes == "decoded", self._device()
+        if isinstance(self.model_, LinearAutoencoder):
+            payload = self.payload_ if reads else None
+            return decode_slots(self.model_, z, self.max_nodes_, self.dim_, payload, device)
+        return decode_sequences(self.model_, z, self.max_nodes_, self.schema_ if reads else None, device)
 
     def _evaluate_clouds(self, clouds: Sequence[HyperballCloud]) -> dict[str, float]:
         decodings = self._through_z(clouds)
-        measured = metrics.evaluate(_ordered(clouds), [decoding and decoding.graph for decoding in decodings])
+        true, back = ordered_graphs(clouds), [decoding and decoding.graph for decoding in decodings]
+        measured = metrics.evaluate(true, back)
+        if self.attributes == "decoded":
+            measured |= metrics.attributes(true, back)
         return {**measured, "truncated": float(np.mean([bool(d and d.truncated) for d in decodings]))}
+
+    def _validated(self, clouds: Sequence[HyperballCloud]) -> dict[str, float]:
+        """Scores, and by which of them weights are kept: F1, averaged with that of the attributes if decoded."""
+        measured = self._evaluate_clouds(clouds)
+        parts = [measured[name] for name in ("f1", "node_f1", "edge_f1") if name in measured]
+        return {**measured, "choice": float(np.mean(parts))}
 
     def _through_z(self, clouds: Sequence[HyperballCloud]) -> list[Decoding | None]:
         """What comes back of each cloud from its z alone; None where the model has no room for it."""
-        carried = [not self._has_slots or self._carries(cloud) for cloud in clouds]
+        carried = [self._reads(cloud) for cloud in clouds]
         decodings = iter(
             self._decode(self._encode_clouds([c for c, fits in zip(clouds, carried, strict=True) if fits]))
         )
@@ -484,8 +522,27 @@ class GeoGAE:
         self._check_fitted()
         return [self._carries(cloud) for cloud in self._own_clouds(as_graphs(graphs))]
 
+    def reads(self, graphs: Any) -> list[bool]:
+        """Which graphs can be encoded."""
+        self._check_fitted()
+        return [self._reads(cloud) for cloud in self._own_clouds(as_graphs(graphs))]
+
     def _carries(self, cloud: HyperballCloud) -> bool:
+        return self._has_room(cloud) and self._knows(cloud)
+
+    def _reads(self, cloud: HyperballCloud) -> bool:
+        return self._knows(cloud) and (not self._has_slots or self._has_room(cloud))
+
+    def _has_room(self, cloud: HyperballCloud) -> bool:
         return self._slots_of(cloud) <= (self.slots_ if self._has_slots else self.max_nodes_)
+
+    def _knows(self, cloud: HyperballCloud) -> bool:
+        """Whether the graph's attributes are of the kind that the model was fitted on."""
+        if self.schema_ is None or cloud.graph is None:
+            return True
+        if self.payload_ is not None:
+            return self.payload_.carries(cloud.graph.relabel(cloud.order))
+        return self.schema_.knows(cloud.graph)
 
     def _slots_of(self, cloud: HyperballCloud) -> int:
         return cloud.different_balls if self.shares_ else cloud.n
@@ -499,64 +556,14 @@ class GeoGAE:
     def save(self, path: str | os.PathLike[str]) -> None:
         """A folder with config.json and model.safetensors; each is replaced as a whole."""
         self._check_fitted()
-        folder = Path(path)
-        config = {
-            "format": FORMAT,
-            "geogae": geogae.__version__,
-            "params": self.get_params(),
-            "fitted": {"dim": self.dim_, "max_nodes": self.max_nodes_, "slots": self.slots_, "shares": self.shares_},
-        }
-        tensors = self.model_.state_dict()
-        if self.template_ is not None:
-            tensors |= {
-                "template.edges": torch.from_numpy(self.template_.graph.edges.copy()),
-                "template.balls": torch.from_numpy(self.template_.balls),
-            }
-        save_checkpoint(folder / WEIGHTS, tensors, {"format": FORMAT})
-        with atomic_path(folder / CONFIG) as temporary:
-            temporary.write_text(json.dumps(config, indent=1) + "\n")
+        save_model(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, device: str = "auto") -> Self:
         """A model that :meth:`save` or a training run left in a folder."""
-        folder = Path(path)
-        if not folder.is_dir():
-            raise GeoGAEError(f"{folder} is no folder; a saved model is a folder with {CONFIG} and {WEIGHTS}")
-        try:
-            config = json.loads((folder / CONFIG).read_text())
-            if (version := config["format"]) != FORMAT:
-                raise GeoGAEError(
-                    f"{folder / CONFIG} has format {version}, written by geogae {config.get('geogae')}; "
-                    f"this geogae {geogae.__version__} reads format {FORMAT}: use that version, or train again"
-                )
-            params, fitted = dict(config["params"]), config["fitted"]
-            dim, max_nodes, slots = (int(fitted[name]) for name in ("dim", "max_nodes", "slots"))
-            shares = bool(fitted["shares"])
-        except GeoGAEError:
-            raise
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise GeoGAEError(f"{folder / CONFIG} is missing or damaged ({error}); train or save again") from None
-        model = cls().set_params(**{**params, "device": device})
-        model.dim_, model.max_nodes_, model.slots_, model.shares_ = dim, max_nodes, slots, shares
-        model.model_ = model._build()
-        weights, _ = load_checkpoint(folder / WEIGHTS)
-        try:
-            model.template_ = None
-            if model.order == "template":
-                edges, balls = (weights.pop(f"template.{part}").numpy() for part in ("edges", "balls"))
-                model.template_ = Template(Graph(len(balls), edges), balls)
-            model.model_.load_state_dict(weights)
-        except (RuntimeError, KeyError):
-            raise GeoGAEError(
-                f"{folder / WEIGHTS} does not fit {CONFIG} beside it; restore both, or train again"
-            ) from None
-        return model
+        return load_model(cls, path, device)
 
 
 def _twins_pay(clouds: Sequence[HyperballCloud]) -> bool:
     """Whether so many nodes share a ball that a slot for each ball, with a number beside it, carries less."""
     return sum(cloud.different_balls for cloud in clouds) < SHARED * sum(cloud.n for cloud in clouds)
-
-
-def _ordered(clouds: Sequence[HyperballCloud]) -> list[Graph]:
-    return [cloud.graph.relabel(cloud.order) for cloud in clouds if cloud.graph is not None]

@@ -16,6 +16,7 @@ ARCHITECTURES = ("parallel", "sequential", "linear")
 CHOICES: dict[str, tuple[Any, ...]] = {
     "architecture": ARCHITECTURES,
     "order": ("greedy", "axis", "template"),
+    "attributes": ("ignored", "encoded", "decoded"),
     "precision": ("auto", "float32", "bfloat16"),
     "variational": (True, False),
 }
@@ -35,6 +36,7 @@ NUMBERS: dict[str, tuple[type, float, bool]] = {  # kind, least value, whether N
     "kl_weight": (float, 0, False),
     "kl_epochs": (float, 0, False),
     "rho": (float, 0, False),
+    "feature_weight": (float, 0, False),
     "lr": (float, 1e-12, False),
     "weight_decay": (float, 0, False),
     "batch_size": (int, 1, False),

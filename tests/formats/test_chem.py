@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from geogae.errors import GeoGAEError
-from geogae.formats import as_graph, from_rdkit, from_smiles, read_smiles, to_rdkit, to_smiles, write_smiles
+from geogae.formats import (
+    InvalidMoleculeError,
+    as_graph,
+    from_rdkit,
+    from_smiles,
+    read_smiles,
+    to_molecules,
+    to_rdkit,
+    to_smiles,
+    to_smiles_list,
+    write_smiles,
+)
 from geogae.graph import Graph
 
 Chem = pytest.importorskip("rdkit.Chem", reason="rdkit is not installed")
@@ -73,7 +85,7 @@ def test_bad_smiles(smiles: str, message: str, capfd: pytest.CaptureFixture[str]
         (Graph(1), "the graph has 0 node_categorical columns"),
         (Graph(1, node_categorical=[[1, 2, 3, 4]], name="a"), "graph 'a' has 4 node_categorical columns"),
         (Graph(2, [(0, 1)], node_categorical=[6, 6]), "needs one edge_categorical column"),
-        (Graph(2, [(0, 1)], node_categorical=[6, 6], edge_categorical=[9]), r"edge \(0, 1\) has bond type 9"),
+        (Graph(2, [(0, 1)], node_categorical=[6, 6], edge_categorical=[9]), r"edge \(0, 1\) has bond type 9; v"),
         (Graph(1, node_categorical=[-5]), "not a valid molecule"),
         (Graph(1, node_categorical=[500]), "not a valid molecule"),
         (Graph(2, [(0, 1)], node_categorical=[9, 9], edge_categorical=[2]), "not a valid molecule: Explicit valence"),
@@ -85,6 +97,52 @@ def test_graphs_that_are_no_molecules(graph: Graph, message: str, capfd: pytest.
         to_rdkit(graph)
     assert "\n" not in str(caught.value)
     assert capfd.readouterr().err == ""
+
+
+FIVE_BONDS = Graph(6, [(0, i) for i in range(1, 6)], node_categorical=[6] + [9] * 5, edge_categorical=[1] * 5)
+INVALID = [
+    FIVE_BONDS,
+    Graph(2, [(0, 1)], node_categorical=[6, 6], edge_categorical=[9]),
+    Graph(2, [(0, 1)], node_categorical=[6, 6], edge_categorical=[12]),  # aromatic, but no ring
+    Graph(1, node_categorical=[500]),
+    Graph(1, node_categorical=[[6, 2**40]]),
+    Graph(1, node_categorical=[[6, 0, -1]]),
+]
+
+
+def test_what_is_valid_and_what_is_not(capfd: pytest.CaptureFixture[str]) -> None:
+    """One molecule for each graph that is one, and not a word or an exception for the others."""
+    graphs = [*map(from_smiles, MOLECULES), *INVALID, None]
+    molecules, smiles = to_molecules(graphs), to_smiles_list(graphs)
+    assert smiles == [*map(Chem.CanonSmiles, MOLECULES), *[None] * (len(INVALID) + 1)]
+    assert [m if m is None else from_rdkit(m) for m in molecules] == [
+        *graphs[: len(MOLECULES)],
+        *[None] * (len(INVALID) + 1),
+    ]
+    assert to_molecules([]) == to_smiles_list(iter(())) == []
+    assert capfd.readouterr() == ("", "")
+
+
+def test_another_kind_of_graph_is_not_an_invalid_molecule() -> None:
+    for read in (to_molecules, to_smiles_list):
+        with pytest.raises(GeoGAEError, match="the graph has 0 node_categorical columns; a molecule needs 1 to 3"):
+            read([from_smiles("C"), Graph(1)])
+
+
+def test_the_reason_is_kept() -> None:
+    with pytest.raises(InvalidMoleculeError) as caught:
+        to_rdkit(FIVE_BONDS)
+    for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+        assert error.reason == "Explicit valence for atom # 0 C, 5, is greater than permitted"
+        assert error.nodes == (0,)
+        assert str(error) == f"the graph is not a valid molecule: {error.reason}"
+
+
+def test_a_ring_that_cannot_be_aromatic() -> None:
+    ring = Graph(6, [(i, (i + 1) % 5) for i in range(5)], node_categorical=[[6, 0, 1]] * 6, edge_categorical=[12] * 5)
+    with pytest.raises(InvalidMoleculeError, match="Can't kekulize mol") as caught:
+        to_rdkit(ring)
+    assert caught.value.nodes == (0, 1, 2, 3, 4)
 
 
 def test_files(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from geogae import losses
+from geogae.model.features import Attributes
 
 
 def softplus(x):
@@ -148,6 +149,61 @@ def test_loss_kl():
     )
 
 
+# -- L_nfeat, L_efeat ----------------------------------------------------------------------------------------------
+
+
+def cross_entropy(logits, chosen):
+    return log(sum(exp(x) for x in logits)) - logits[chosen]
+
+
+@pytest.fixture
+def features():
+    """K=2 passes, columns of 2 and 3 categories, then two numbers; a graph of two nodes and a padded one of one."""
+    truth = torch.tensor(
+        [[[1.0, 0, 0, 0, 1, 0.5, -2], [0, 1, 1, 0, 0, 0, 0]], [[0, 1, 0, 1, 0, 1, 1], [9, 9, 9, 9, 9, 9, 9]]]
+    )
+    predicted = torch.tensor([0.3, -0.2, 1.0, 0.0, -1.0, 0.1, 0.7]).expand(2, 2, 2, 7).clone()
+    predicted[1, :, :, 5:] = truth[:, :, 5:]  # the second pass has the numbers right
+    return predicted, truth, torch.tensor([2, 1])
+
+
+def test_loss_nfeat_is_the_mean_over_nodes_and_the_sum_over_passes(features):
+    predicted, truth, sizes = features
+    two, three = [0.3, -0.2], [1.0, 0.0, -1.0]
+    first = cross_entropy(two, 0) + cross_entropy(three, 2)
+    second = cross_entropy(two, 1) + cross_entropy(three, 0)
+    other = cross_entropy(two, 1) + cross_entropy(three, 1)
+    numbers = [huber(0.1 - 0.5, 1) + huber(0.7 + 2, 1), huber(0.1, 1) + huber(0.7, 1)]  # 0.08 + 2.2, 0.005 + 0.245
+    assert numbers == pytest.approx([2.28, 0.25])
+    expected = [(2 * (first + second) + sum(numbers)) / 2, 2 * other + huber(0.9, 1) + huber(0.3, 1)]
+    assert losses.loss_nfeat(predicted, truth, sizes, [2, 3]).tolist() == pytest.approx(expected)
+
+
+def test_loss_efeat_is_the_mean_over_the_edges_of_a_graph(features):
+    predicted, truth = features[0][0, 0, :1].expand(3, 7), features[1].flatten(0, 1)[:3]
+    each = losses.loss_nfeat(predicted[None, :, None], truth[:, None], torch.ones(3), [2, 3]).tolist()  # by one node
+    graph = torch.tensor([2, 0, 2])
+    expected = [each[1], 0.0, (each[0] + each[2]) / 2]  # the second graph has no edges
+    assert losses.loss_efeat(predicted, truth, graph, 3, [2, 3]).tolist() == pytest.approx(expected)
+
+
+def test_loss_efeat_of_no_edges_is_zero():
+    predicted = torch.zeros(0, 4, requires_grad=True)
+    loss = losses.loss_efeat(predicted, torch.zeros(0, 4), torch.zeros(0, dtype=torch.int64), 2, [3])
+    loss.sum().backward()
+    assert loss.tolist() == [0.0, 0.0] and predicted.grad is not None
+
+
+@pytest.mark.parametrize(("widths", "columns"), [([], [0.5, -3.0]), ([2], [0.5, -3.0]), ([2, 1], [0.5, -3.0, 8.0])])
+def test_features_may_be_all_numbers_or_all_categories(widths, columns):
+    truth = [1.0, 0.0, 1.0][: len(columns)]
+    found = losses.loss_nfeat(
+        torch.tensor(columns)[None, None, None], torch.tensor([[truth]]), torch.tensor([1]), widths
+    )
+    expected = cross_entropy([0.5, -3.0], 0) if widths else huber(0.5, 1) + huber(3.0, 1)  # one category is no choice
+    assert found.tolist() == pytest.approx([expected])
+
+
 # -- β(t), rescaling, L_total --------------------------------------------------------------------------------------
 
 
@@ -206,6 +262,30 @@ def test_total_loss_is_the_mean_over_graphs_and_ignores_padding(batch):
     ]
     for name in each:
         assert whole[name].item() == pytest.approx(sum(parts[name].item() for parts in alone) / 2, rel=1e-5)
+
+
+def test_total_loss_adds_features_that_are_not_rescaled(batch, features):
+    predicted, truth, adjacency, sizes = batch
+    node, nodes, _ = features
+    node, nodes = (torch.cat((part, part[..., :1, :]), dim=-2) for part in (node, nodes))  # to n = 3
+    edges = torch.tensor([[0, 0, 1], [0, 1, 2]])
+    attributes = Attributes(nodes, edges, torch.tensor([[1.0, 0, 2], [0, 1, 0]]))
+    edge = torch.tensor([[0.0, 0, 2.5], [0, 2, 3]])
+    topology = (predicted, torch.zeros(2, 2, 3), truth, adjacency, sizes)
+    plain = losses.total_loss(*topology)["total"].item()
+    parts = losses.total_loss(
+        *topology,
+        node_features=node,
+        edge_features=edge,
+        attributes=attributes,
+        node_categories=[2, 3],
+        edge_categories=[2],
+        feature_weight=0.1,
+    )
+    nfeat = losses.loss_nfeat(node, nodes, sizes, [2, 3]).mean().item()
+    efeat = (log(2) + huber(0.5, 1) + cross_entropy([0, 2], 1) + huber(3, 1)) / 2 / 2  # edges of one, then both graphs
+    assert [parts[name].item() for name in ("nfeat", "efeat")] == pytest.approx([nfeat, efeat])
+    assert parts["total"].item() == pytest.approx(plain + 0.1 * (nfeat + efeat))
 
 
 def test_losses_are_float32_under_autocast(batch):

@@ -8,6 +8,8 @@ import torch
 from toys import toy_clouds
 
 from geogae import Graph, datasets, fit_clouds
+from geogae.attributes import Schema
+from geogae.errors import GeoGAEError
 from geogae.training.batches import Sequences, epoch_batches
 from geogae.training.distributed import Processes
 
@@ -70,6 +72,49 @@ def test_attributes_change_no_ball() -> None:
     plain, other = (Sequences(fit_clouds([graph], 3))[[0]] for graph in (path, coloured))
     assert torch.equal(plain.balls.sort(1).values, other.balls.sort(1).values)
     assert torch.equal(plain.adjacency.sum(), other.adjacency.sum())
+
+
+def test_a_batch_has_the_attributes_in_node_order() -> None:
+    graphs = datasets.load("MUTAG")[:6]
+    clouds, schema, chosen = fit_clouds(graphs, 4), Schema.of(graphs), [4, 0, 5]
+    batch = Sequences(clouds, schema)[chosen]
+    assert batch.attributes is not None
+    nodes, edges, edge_features = batch.attributes
+    assert nodes.dtype == edge_features.dtype == torch.float32 and edges.dtype == torch.int64
+    assert nodes.shape[-1] == schema.node.width and edge_features.shape[-1] == schema.edge.width
+    for row, graph in enumerate(chosen):
+        n, ordered = clouds[graph].n, graphs[graph].relabel(clouds[graph].order)
+        assert np.array_equal(nodes[row, :n], schema.node.features(schema.node.columns(ordered)))
+        assert (nodes[row, n:] == nodes[row, n - 1]).all()
+        own = edges[:, 0] == row
+        sort = np.lexsort(edges[own][:, [2, 1]].T.numpy())
+        assert np.array_equal(edges[own][sort, 1:], ordered.edges)  # i < j
+        assert np.array_equal(edge_features[own][sort], schema.edge.features(schema.edge.columns(ordered)))
+
+
+def test_attributes_leave_the_rest_of_a_batch_as_it_is_and_go_where_it_goes() -> None:
+    graphs = datasets.load("MUTAG")[:6]
+    clouds = fit_clouds(graphs, 4)
+    plain, dressed = (Sequences(clouds, schema)[[3, 1]].to(torch.device("cpu")) for schema in (None, Schema.of(graphs)))
+    assert plain.attributes is None and dressed.attributes is not None
+    assert all(torch.equal(one, other) for one, other in zip(plain[:3], dressed[:3], strict=True))  # type: ignore[arg-type]
+    elsewhere = dressed.to(torch.device("meta"))
+    assert elsewhere.balls.is_meta and elsewhere.attributes is not None and all(t.is_meta for t in elsewhere.attributes)
+
+
+def test_graphs_without_edges_and_blocks_without_columns_are_batches_too() -> None:
+    bare = Graph(2, node_continuous=[[1.0], [3.0]])
+    schema = Schema.of([bare])
+    batch = Sequences(fit_clouds([bare], 3), schema)[[0, 0]]
+    assert batch.attributes is not None
+    assert batch.attributes.nodes[0, :, 0].sort().values.tolist() == [-1, 1]  # standardised
+    assert batch.attributes.edges.shape == (0, 3) and batch.attributes.edge_features.shape == (0, 0)
+
+
+def test_a_cloud_without_a_graph_has_no_attributes() -> None:
+    schema = Schema.of([Graph(1, node_continuous=[[1.0]])])
+    with pytest.raises(GeoGAEError, match="decoded, not fitted"):
+        Sequences(toy_clouds(1), schema)
 
 
 def test_by_size_has_every_graph_once_in_order_of_size() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from zipfile import BadZipFile
 
 import typer
@@ -14,7 +15,12 @@ from typer import Argument, Option
 from geogae.cli.data import check_writable, print_json, read_graphs
 from geogae.errors import GeoGAEError
 
+if TYPE_CHECKING:
+    from geogae.graph import Graph
+
 log = logging.getLogger("geogae")
+
+_LISTED = 20  # rows that a warning lists
 
 
 def encode(
@@ -47,22 +53,31 @@ def decode(
     run: Annotated[Path, Argument(metavar="RUN", help="A run folder or a saved model.")],
     vectors: Annotated[Path, Argument(metavar="Z", help="An .npy file of vectors, as geogae encode writes it.")],
     output: Annotated[
-        Path | None, Option("-o", "--output", help="Where the graphs go: .jsonl, .g6, .s6, .npz; JSON lines to stdout.")
+        Path | None,
+        Option("-o", "--output", help="Where the graphs go: .jsonl, .g6, .s6, .npz, .smi; JSON lines to stdout."),
     ] = None,
 ) -> None:
-    """Turn vectors back into graphs.
+    """Turn vectors back into graphs; of a model of molecules, into SMILES (.smi).
+
+    A line of a .smi file is a SMILES and the name z/ROW, rows counted from 0; rows that are no valid molecules are
+    left out, and said to be.
 
     \b
     Examples:
       geogae decode runs/mutag z.npy -o back.jsonl
+      geogae decode runs/qm9 z.npy -o back.smi
     """
-    check_writable(output, (".jsonl", ".g6", ".s6", ".npz"))
+    check_writable(output, (".jsonl", ".g6", ".s6", ".npz", ".smi"))
     import numpy as np
 
     from geogae import formats
     from geogae.estimator import GeoGAE
     from geogae.formats.jsonl import to_record
+    from geogae.formats.optional import require
 
+    smiles = output is not None and output.suffix.lower() == ".smi"
+    if smiles:
+        require("rdkit.Chem", "chem")
     try:
         z = np.load(vectors, allow_pickle=False)
     except (OSError, EOFError, ValueError, BadZipFile) as error:
@@ -71,6 +86,32 @@ def decode(
     if output is None:
         for graph in graphs:
             typer.echo(json.dumps(to_record(graph)))
-        return
-    formats.write(graphs, output)
-    log.info("wrote %s: %d graphs", output, len(graphs))
+    elif smiles:
+        check_atoms(graphs, run)
+        _write_molecules(graphs, output)
+    else:
+        formats.write(graphs, output)
+        log.info("wrote %s: %d graphs", output, len(graphs))
+
+
+def check_atoms(graphs: Sequence[Graph | None], run: Path) -> None:
+    """Fail where what a model decodes cannot be read as molecules."""
+    if any(graph is not None and graph.node_categorical is None for graph in graphs):
+        raise GeoGAEError(
+            f"{run} decodes graphs without atoms (0 node_categorical columns), which are no molecules; "
+            "train on molecules together with their attributes"
+        )
+
+
+def _write_molecules(graphs: Sequence[Graph], output: Path) -> None:
+    from geogae.files import atomic_path
+    from geogae.formats import to_smiles_list
+
+    rows = list(enumerate(to_smiles_list(graphs)))
+    with atomic_path(output) as temporary:
+        text = "".join(f"{smiles} z/{row}\n" for row, smiles in rows if smiles is not None)
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+    if invalid := [str(row) for row, smiles in rows if smiles is None]:
+        listed = ", ".join(invalid[:_LISTED]) + ", …" * (len(invalid) > _LISTED)
+        log.warning("%d of %d rows are not valid molecules and left out: %s", len(invalid), len(rows), listed)
+    log.info("wrote %s: %d molecules", output, len(rows) - len(invalid))

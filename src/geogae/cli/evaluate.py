@@ -8,11 +8,13 @@ from typing import Annotated
 from typer import Argument, Option
 
 from geogae.cli.data import check_writable, print_facts, print_json, read_graphs
+from geogae.cli.encode import check_atoms
 from geogae.cli.train import in_words, read_about
 from geogae.errors import GeoGAEError
 
 SPLITS = ("train", "validation", "test")
-DRAWN = 6
+DRAWN, DRAWN_MOLECULES = 6, 12
+MOLECULE_SCORES = {"valid": "valid molecules", "same_smiles": "same SMILES"}
 
 
 def evaluate(
@@ -20,21 +22,32 @@ def evaluate(
     data: Annotated[str | None, Argument(metavar="[DATA]", help="Other graphs: all of a data set or file.")] = None,
     split: Annotated[str, Option(metavar="|".join(SPLITS), help="Which part of the run's own data.")] = "test",
     plot: Annotated[Path | None, Option(help="Save a picture of graphs beside what came back.")] = None,
+    molecules: Annotated[
+        Path | None,
+        Option(help="Save a .png or .svg of molecules beside what came back, and score them as molecules."),
+    ] = None,
     as_json: Annotated[bool, Option("--json", help="Print the scores as JSON.")] = False,
 ) -> None:
     """Encode graphs, decode their vectors, compare: F1 (the paper's), exact rate, size error.
+
+    With --molecules also: the rate of valid molecules, and of those that have the SMILES of the original.
 
     \b
     Examples:
       geogae evaluate runs/mutag --split test --json
       geogae evaluate runs/mutag graphs.jsonl --plot back.png
+      geogae evaluate runs/qm9 --molecules grid.png
     """
     check_writable(plot, (".png", ".pdf", ".svg"))
-    from geogae import datasets
+    check_writable(molecules, (".png", ".svg"))
+    from geogae import datasets, metrics
     from geogae.estimator import GeoGAE
+    from geogae.formats.optional import require
 
     if split not in SPLITS:
         raise GeoGAEError(f"--split {split!r} is not known; valid are {', '.join(SPLITS)}")
+    if molecules is not None:
+        require("rdkit.Chem", "chem")
     model = GeoGAE.load(run)
     if data is not None:
         graphs = read_graphs(data)
@@ -42,12 +55,22 @@ def evaluate(
         about = read_about(run)
         parts = datasets.split(read_graphs(about["data"]), about["seed"], disjoint=about["disjoint"])
         graphs = parts[SPLITS.index(split)]
+    chemistry: dict[str, float] = {}
+    if molecules is not None:  # first: what is no molecule should not wait for the other scores
+        from geogae.plots import plot_molecules
+
+        pairs = model.reconstruct(graphs)
+        decoded = [back for _, back in pairs]
+        check_atoms(decoded, run)
+        chemistry = metrics.molecules([true for true, _ in pairs], decoded)
+        plot_molecules(pairs[:DRAWN_MOLECULES], molecules)
     scores = model.evaluate(graphs)
     what = {"run": str(run), "data": data or split, "graphs": len(graphs)}
     if as_json:
-        print_json({**what, **scores})
+        print_json({**what, **scores, **chemistry})
     else:
-        print_facts({**{name: str(value) for name, value in what.items()}, **in_words(scores)})
+        rates = {name: f"{100 * chemistry[key]:.2f} %" for key, name in MOLECULE_SCORES.items() if key in chemistry}
+        print_facts({**{name: str(value) for name, value in what.items()}, **in_words(scores), **rates})
     if plot is not None:
         from geogae.plots import plot_reconstructions
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,17 @@ from geogae.graph import Graph
 ATOM_COLUMNS = ("atomic number", "formal charge", "hydrogens that are not nodes")
 BOND_TYPES = (1, 2, 3, 4, 12)
 _AROMATIC = 12
+
+
+class InvalidMoleculeError(GeoGAEError):
+    """A graph has atoms and bonds, but no molecule has them so; RDKit's ``reason`` and the ``nodes`` it blames."""
+
+    def __init__(self, what: str, reason: str, nodes: Sequence[int] = ()) -> None:
+        super().__init__(what, reason, nodes)  # as given, so that the error can be pickled
+        self.reason, self.nodes = reason, tuple(nodes)
+
+    def __str__(self) -> str:
+        return f"{self.args[0]} is not a valid molecule: {self.reason}"
 
 
 def from_rdkit(molecule: Any, *, hydrogens: bool = False, label: Any = None, name: str | None = None) -> Graph:
@@ -58,8 +69,19 @@ def from_rdkit(molecule: Any, *, hydrogens: bool = False, label: Any = None, nam
 
 def to_rdkit(graph: Graph) -> Any:
     """The sanitised molecule; columns that are missing (charges, hydrogens) are read as 0."""
+    molecule = unsanitised(graph)
+    try:
+        with _quiet():
+            require("rdkit.Chem", "chem").SanitizeMol(molecule)
+    except (ValueError, RuntimeError) as error:
+        raise InvalidMoleculeError(_what(graph), _first_line(error), _blamed(error)) from None
+    return molecule
+
+
+def unsanitised(graph: Graph) -> Any:
+    """The molecule as the graph has it, its valences and aromatic rings not checked yet."""
     chem = require("rdkit.Chem", "chem")
-    what = f"graph {graph.name!r}" if graph.name else "the graph"
+    what = _what(graph)
     columns = 0 if graph.node_categorical is None else graph.node_categorical.shape[1]
     if graph.node_categorical is None or columns > len(ATOM_COLUMNS):
         raise GeoGAEError(
@@ -79,23 +101,32 @@ def to_rdkit(graph: Graph) -> Any:
             molecule.AddAtom(atom)
         for (i, j), kind in zip(graph.edges.tolist(), types, strict=True):
             if kind not in BOND_TYPES:
-                raise GeoGAEError(f"{what}: edge ({i}, {j}) has bond type {kind}; valid types are {BOND_TYPES}")
+                reason = f"edge ({i}, {j}) has bond type {kind}; valid types are {BOND_TYPES}"
+                raise InvalidMoleculeError(what, reason)
             molecule.AddBond(i, j, chem.BondType.values[kind])
             if kind == _AROMATIC:
                 molecule.GetBondBetweenAtoms(i, j).SetIsAromatic(True)
                 for end in (i, j):
                     molecule.GetAtomWithIdx(end).SetIsAromatic(True)
-        _sanitise(molecule)
     except GeoGAEError:
         raise
     except (ValueError, RuntimeError, OverflowError) as error:
-        raise GeoGAEError(f"{what} is not a valid molecule: {_first_line(error)}") from None
+        raise InvalidMoleculeError(what, _first_line(error)) from None
     result = molecule.GetMol()
     if graph.name is not None:
         result.SetProp("_Name", graph.name)
     if graph.label is not None:
         result.SetProp("label", json.dumps(graph.label))
     return result
+
+
+def to_molecules(graphs: Iterable[Graph | None]) -> list[Any]:
+    """The sanitised molecule of each graph; None where it is no valid one, or where there is no graph.
+
+    Valid is what RDKit can sanitise: fragments and radicals are. Graphs without columns of atoms and bonds are not
+    invalid but of another kind, and an error.
+    """
+    return _where_valid(to_rdkit, graphs)
 
 
 def from_smiles(smiles: str, *, hydrogens: bool = False, label: Any = None, name: str | None = None) -> Graph:
@@ -106,7 +137,17 @@ def from_smiles(smiles: str, *, hydrogens: bool = False, label: Any = None, name
 def to_smiles(graph: Graph) -> str:
     """RDKit's canonical SMILES, without the hydrogens that need not be written."""
     chem = require("rdkit.Chem", "chem")
-    return chem.MolToSmiles(chem.RemoveHs(to_rdkit(graph)))
+    molecule = to_rdkit(graph)
+    try:
+        with _quiet():
+            return chem.MolToSmiles(chem.RemoveHs(molecule))
+    except (ValueError, RuntimeError) as error:  # what is left is sanitised once more
+        raise InvalidMoleculeError(_what(graph), _first_line(error)) from None
+
+
+def to_smiles_list(graphs: Iterable[Graph | None]) -> list[str | None]:
+    """The canonical SMILES of each graph; None as in :func:`to_molecules`."""
+    return _where_valid(to_smiles, graphs)
 
 
 def read_smiles(path: str | os.PathLike[str], *, hydrogens: bool = False) -> list[Graph]:
@@ -131,7 +172,7 @@ def write_smiles(graphs: Iterable[Graph], path: str | os.PathLike[str]) -> None:
 
 def _molecule(smiles: str) -> Any:
     chem = require("rdkit.Chem", "chem")
-    with require("rdkit.rdBase", "chem").BlockLogs():
+    with _quiet():
         molecule = chem.MolFromSmiles(smiles, sanitize=False)
         if molecule is None:
             raise GeoGAEError(f"SMILES {smiles!r} cannot be read; check brackets, ring numbers and element symbols")
@@ -144,13 +185,37 @@ def _molecule(smiles: str) -> Any:
     return molecule
 
 
-def _sanitise(molecule: Any) -> None:
-    with require("rdkit.rdBase", "chem").BlockLogs():
-        require("rdkit.Chem", "chem").SanitizeMol(molecule)
+def _where_valid(read: Callable[[Graph], Any], graphs: Iterable[Graph | None]) -> list[Any]:
+    results: list[Any] = []
+    for graph in graphs:
+        try:
+            results.append(None if graph is None else read(graph))
+        except InvalidMoleculeError:
+            results.append(None)
+    return results
+
+
+def _quiet() -> Any:
+    """RDKit's own lines on stderr are held back: what it has to say is in the error."""
+    return require("rdkit.rdBase", "chem").BlockLogs()
+
+
+def _what(graph: Graph) -> str:
+    return f"graph {graph.name!r}" if graph.name else "the graph"
 
 
 def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    """The first line that says something: RDKit heads what it says with the kind of error."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return next((line for line in lines if not line.endswith(" Violation")), type(error).__name__)
+
+
+def _blamed(error: Exception) -> list[int]:
+    """The atoms that RDKit names in what it raises."""
+    cause: Any = getattr(error, "cause", None)
+    if hasattr(cause, "GetAtomIndices"):
+        return list(cause.GetAtomIndices())
+    return [cause.GetAtomIdx()] if hasattr(cause, "GetAtomIdx") else []
 
 
 def _label_property(molecule: Any) -> Any:

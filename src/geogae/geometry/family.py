@@ -1,7 +1,8 @@
 """Descent on L_sphere within a family of clouds: balls = mean + w · loadings, a point w for each graph.
 
 What a linear decoder can say is such a family. Margins leave a cloud much room, so that a family with far fewer
-dimensions than the cloud has numbers still holds an exact one; it only has to be found.
+dimensions than the cloud has numbers still holds an exact one; it only has to be found. Beside its ball a slot may
+hold further numbers, each of which is to come between bounds.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -20,30 +22,38 @@ from geogae.geometry.kernel import _FAST, _INLINE, _adam, f32, sphere_gradient
 
 HOT, COLD = 0.3, 0.01  # the temperature falls from here to there
 RATE = 0.2  # Adam's step at first, in units of the family's deviations; it falls with half a cosine
-WEIGHT = 300.0  # of a number of nodes that rounds wrongly, against a pair: it shifts all nodes behind it
-EASE, NEAR = 0.2, 0.45  # it is drawn until it is so near, and must be so near in the end
+EASE, NEAR = 0.3, 0.05  # a number is drawn until it is so far within its bounds, and must be so far in the end
 MARGIN = 0.02  # the rule is right by so much when a descent may end: rounding must not turn it
 REACH = 1e9  # a ball beyond this ends a descent, as one that is not a number does: squares must not overflow
 _REACH_BITS = int(np.float32(REACH).view(np.int32))
+FREE = 2e9  # a bound that bounds nothing
 _SHARE = 16  # graphs of one size that a thread takes at once, with one copy of their slots' loadings
+
+
+class Bounds(NamedTuple):
+    """Where the numbers of a graph's slots beside the balls are to be; low = high asks for a value, but softly."""
+
+    low: NDArray[np.float32]  # (n, e)
+    high: NDArray[np.float32]  # (n, e)
+    weight: NDArray[np.float32]  # (e,), of a number that is beyond, against a pair of nodes
 
 
 def fit_in_family(
     starts: NDArray[np.float32],  # (G, k), a point for each graph
-    mean: NDArray[np.float32],  # (slots, d)
-    loadings: NDArray[np.float32],  # (k, slots, d)
+    mean: NDArray[np.float32],  # (slots, d + e)
+    loadings: NDArray[np.float32],  # (k, slots, d + e)
     adjacencies: Sequence[NDArray[np.bool_]],  # (n_g, n_g), n_g ≤ slots
     steps: int,
     threads: int | None = None,
-    more: Sequence[NDArray[np.float32]] | None = None,  # (n_g,), what the last number of each slot is to round to
+    bounds: Sequence[Bounds] | None = None,  # of the last e numbers of each slot
     pull: float = 0.0,  # weight of ½‖w‖², the negative logarithm of a normal prior
 ) -> NDArray[np.float32]:
     """The points of the fewest wrong pairs that at most ``steps`` find, (G, k); a start that is right stays.
 
     Each graph descends by itself: neither the graphs beside it nor the threads change a bit of its point.
     """
-    points, none = np.array(starts, dtype=np.float32, order="C"), np.empty(0, np.float32)
-    by_coordinate, mean_by_coordinate = loadings.transpose(0, 2, 1), mean.T  # (k, d, slots), (d, slots)
+    points = np.array(starts, dtype=np.float32, order="C")
+    by_coordinate, mean_by_coordinate = loadings.transpose(0, 2, 1), mean.T  # (k, d + e, slots), (d + e, slots)
     sizes = np.array([len(joined) for joined in adjacencies], dtype=np.int64)
     order = np.argsort(-sizes, kind="stable")  # the longest work first
     shares = [
@@ -61,19 +71,27 @@ def fit_in_family(
             sign = np.full((n, n), -1, dtype=np.int8)
             sign[adjacencies[graph]] = 1
             np.fill_diagonal(sign, -1)
-            further = none if more is None else np.array(more[graph], dtype=np.float32)
-            _descend(points[graph], middle, own, sign, further, pull, steps)
+            low, high, weight = bounds[graph] if bounds is not None else _nothing(n)
+            _descend(points[graph], middle, own, sign, _by_number(low), _by_number(high), weight, pull, steps)
 
     with threadpool_limits(1), ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         list(pool.map(fit, shares))
     return points
 
 
+def _nothing(n: int) -> Bounds:
+    return Bounds(np.empty((n, 0), np.float32), np.empty((n, 0), np.float32), np.empty(0, np.float32))
+
+
+def _by_number(bounds: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.array(bounds.T, dtype=np.float32, order="C")  # (e, n)
+
+
 @njit(**_FAST)
-def _descend(point, mean, loadings, sign, more, pull_home, steps):
+def _descend(point, mean, loadings, sign, low, high, weight, pull_home, steps):
     """Adam on one graph's point, in place; the best state seen (fewest wrong, then fewest narrow pairs) remains."""
     rows, n = mean.shape
-    d = rows - 1 if len(more) else rows
+    d = rows - len(weight)
     k = len(point)
     balls, gradient = np.empty((rows, n), f32), np.empty((rows, n), f32)
     radii, d2, pull = np.empty(n, f32), np.empty(n, f32), np.empty(n, f32)
@@ -92,12 +110,16 @@ def _descend(point, mean, loadings, sign, more, pull_home, steps):
             balls[: d - 1], balls[d - 1], sign, f32(0.5), f32(0), temperature, f32(MARGIN),
             gradient[: d - 1], gradient[d - 1], radii, d2, pull,
         )  # fmt: skip
-        for i in range(len(more)):
-            off = balls[d, i] - more[i]
-            wrong += 1.0 if abs(off) >= f32(0.5) else 0.0
-            narrow += 1.0 if abs(off) >= f32(NEAR) else 0.0
-            beyond = max(abs(off) - f32(EASE), f32(0))
-            gradient[d, i] = f32(WEIGHT) * (beyond if off > 0 else -beyond)
+        for e in range(len(weight)):
+            for i in range(n):
+                width = min(high[e, i] - low[e, i], f32(1))
+                over, under = balls[d + e, i] - high[e, i], low[e, i] - balls[d + e, i]
+                beyond = max(over, under)
+                if width > 0:
+                    wrong += 1.0 if beyond >= 0 else 0.0
+                    narrow += 1.0 if beyond >= f32(-NEAR) * width else 0.0
+                push = max(beyond + f32(EASE) * width, f32(0))
+                gradient[d + e, i] = weight[e] * (push if over > under else -push)
         if wrong < best_wrong or (wrong == best_wrong and narrow < best_narrow):
             best_wrong, best_narrow = wrong, narrow
             best[:] = point

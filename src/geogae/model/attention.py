@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from geogae.errors import GeoGAEError
+from geogae.model.features import TokenPairs
 
 ROPE_BASE = 10_000.0  # wavelengths run from 2π to 2π · ROPE_BASE tokens, as in the RoPE paper
 
@@ -62,9 +63,64 @@ class SelfAttention(nn.Module):
 
     def project(self, x: Tensor, turn: Tensor) -> tuple[Tensor, KeyValue]:
         """Queries (B, H, L, h) and keys and values of the tokens (B, L, D) at the positions of ``turn``."""
-        qkv = self.query_key_value(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # (3, B, H, L, h)
+        qkv = self.split(x)
         query, key = rotate(qkv[:2], turn)
         return query, KeyValue(key, qkv[2])
+
+    def split(self, x: Tensor) -> Tensor:
+        """Queries, keys and values, not turned yet."""
+        return self.query_key_value(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # (3, B, H, L, h)
+
+
+class EdgeAttention(SelfAttention):
+    """Self-attention in which edges have a say (Section 3.7).
+
+    Where token i sees token j along an edge, one linear projection of [key_j ; e_ij] gives (Δk, Δv), which correct the
+    key and the value of j for i alone. It begins at zero, as attention that knows no edges. Keys are corrected before
+    they are turned: what an edge adds to a score depends on relative position, as the score does.
+    """
+
+    def __init__(self, token_dim: int, heads: int, edge_width: int) -> None:
+        super().__init__(token_dim, heads)
+        # Draws no random numbers: all other weights are those of a model without edges.
+        self.correction = nn.utils.skip_init(nn.Linear, token_dim + edge_width, 2 * token_dim)
+        nn.init.zeros_(self.correction.weight)
+        nn.init.zeros_(self.correction.bias)
+
+    def correct(self, key: Tensor, seen: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Δk and Δv, (P, H, h) each, of the rows ``seen`` (P,) of keys (B·L, D) along edges with features (P, w)."""
+        of_key, of_edge = self.correction.weight.tensor_split((key.shape[1],), dim=1)  # (2D, D), (2D, w)
+        tokens = F.linear(key, of_key, self.correction.bias)  # (B·L, 2D), once for all the pairs that a token is in
+        both = tokens.index_select(0, seen) + F.linear(features, of_edge)  # (P, 2D), W [key_j ; e_ij]
+        delta_key, delta_value = both.unflatten(-1, (2, self.heads, -1)).unbind(1)
+        return delta_key, delta_value
+
+    def forward(self, x: Tensor, turn: Tensor, mask: Tensor, pairs: TokenPairs) -> Tensor:
+        """softmax(q (k + Δk)ᵀ / √h) (v + Δv), heads side by side, (B, L, D); corrections cost what their P pairs do."""
+        batch, length, _ = x.shape
+        graph, i, j = pairs.places.unbind(1)
+        sees, seen = graph * length + i, graph * length + j  # (P,), rows of B·L
+        head = torch.arange(self.heads, device=x.device)
+        cell = (((graph[:, None] * self.heads + head) * length + i[:, None]) * length + j[:, None]).flatten()  # (P·H,)
+
+        qkv = self.split(x)
+        with torch.autocast(x.device.type, enabled=False):
+            qkv = qkv.float()
+            query, key = rotate(qkv[:2], turn)
+            query = query * query.shape[-1] ** -0.5
+            delta_key, delta_value = self.correct(_rows(qkv[1]).flatten(1), seen, pairs.features.float())  # (P, H, h)
+            delta_key = rotate(delta_key, turn[:, j, None])
+            change = (_rows(query).index_select(0, sees) * delta_key).sum(-1)  # (P, H), q_i Δk / √h
+            scores = query @ key.mT  # (B, H, L, L)
+            scores = scores.flatten().index_add(0, cell, change.flatten()).view_as(scores)
+            weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
+            along = weights.flatten().index_select(0, cell).unflatten(0, (-1, self.heads, 1))  # (P, H, 1)
+            y = _rows(weights @ qkv[2]).index_add(0, sees, along * delta_value)  # (B·L, H, h)
+        return y.unflatten(0, (batch, length)).flatten(2)
+
+
+def _rows(x: Tensor) -> Tensor:
+    return x.transpose(1, 2).flatten(0, 1)  # (B, H, L, h) to (B·L, H, h)
 
 
 class CrossAttention(nn.Module):
@@ -87,17 +143,24 @@ class CrossAttention(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    def __init__(self, token_dim: int, hidden: int, heads: int) -> None:
+    """With an ``edge_width`` the layer can be told of edges."""
+
+    def __init__(self, token_dim: int, hidden: int, heads: int, edge_width: int = 0) -> None:
         super().__init__()
         self.norm_attention = nn.LayerNorm(token_dim)
-        self.attention = SelfAttention(token_dim, heads)
+        self.attention = EdgeAttention(token_dim, heads, edge_width) if edge_width else SelfAttention(token_dim, heads)
         self.norm_feed_forward = nn.LayerNorm(token_dim)
         self.feed_forward = feed_forward(token_dim, hidden)
 
-    def forward(self, x: Tensor, turn: Tensor, mask: Tensor, rows: int | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, turn: Tensor, mask: Tensor, rows: int | None = None, pairs: TokenPairs | None = None
+    ) -> Tensor:
         """The tokens (B, L, D), or the first ``rows`` of them, having looked where ``mask`` (B, 1, L, L) allows."""
-        query, tokens = self.attention.project(self.norm_attention(x), turn)
-        y = attend(query[:, :, :rows], tokens, mask[:, :, :rows])
+        if pairs is not None:
+            y = self.attention(self.norm_attention(x), turn, mask, pairs)[:, :rows]
+        else:
+            query, tokens = self.attention.project(self.norm_attention(x), turn)
+            y = attend(query[:, :, :rows], tokens, mask[:, :, :rows])
         x = x[:, :rows] + self.attention.out(y)
         return x + self.feed_forward(self.norm_feed_forward(x))
 

@@ -11,6 +11,7 @@ from geogae.errors import GeoGAEError
 from geogae.model.bundles import bundle_up
 from geogae.model.decoder import Decoded, Decoder
 from geogae.model.encoder import Encoder
+from geogae.model.features import Attributes
 from geogae.model.latent import Posterior, check_latent, sample
 
 
@@ -22,10 +23,16 @@ class Passes(NamedTuple):
     z: Tensor  # (B, m)
     mu: Tensor | None  # (B, m), with a variational latent
     log_var: Tensor | None  # (B, m)
+    node_features: Tensor | None = None  # (K, B, n, w_node), where the model decodes them
+    edge_features: Tensor | None = None  # (M, w_edge), of the true edges, by the last pass
 
 
 class SequentialAutoencoder(nn.Module):
-    """Section 3.5 and 3.6. Balls come ordered and padded, (B, n, d), with ``sizes`` (B,); padding must be finite."""
+    """Sections 3.5 to 3.7. Balls come ordered and padded, (B, n, d), with ``sizes`` (B,); padding must be finite.
+
+    With ``node_features`` numbers a node or ``edge_features`` numbers an edge, z is of the attributes, too, and batches
+    must bring them; with ``decodes_features`` they are also read off z.
+    """
 
     def __init__(
         self,
@@ -42,22 +49,32 @@ class SequentialAutoencoder(nn.Module):
         decoder_heads: int = 1,
         passes: int = 3,
         variational: bool = False,
+        node_features: int = 0,
+        edge_features: int = 0,
+        decodes_features: bool = False,
     ) -> None:
         super().__init__()
         _at_least(2, d=d)
         _at_least(1, token_dim=token_dim, latent_tokens=latent_tokens, bundle=bundle, passes=passes)
         _at_least(1, encoder_layers=encoder_layers, encoder_hidden=encoder_hidden)
         _at_least(1, decoder_layers=decoder_layers, decoder_hidden=decoder_hidden)
+        _at_least(0, node_features=node_features, edge_features=edge_features)
+        if edge_features and encoder_layers < 2:
+            raise GeoGAEError(
+                "encoder_layers=1 leaves no layer in which nodes see their edges; edge attributes need at least 2"
+            )
         self.d, self.bundle, self.passes = d, bundle, passes
         self.latent_tokens, self.latent_dim = latent_tokens, latent_tokens * token_dim  # C, m
+        self.widths = node_features, edge_features
         self.encoder = Encoder(
-            d,
+            d + node_features,
             token_dim=token_dim,
             latent_tokens=latent_tokens,
             bundle=bundle,
             layers=encoder_layers,
             hidden=encoder_hidden,
             heads=encoder_heads,
+            edge_width=edge_features,
         )
         self.posterior = Posterior(token_dim) if variational else None
         self.decoder = Decoder(
@@ -67,11 +84,13 @@ class SequentialAutoencoder(nn.Module):
             layers=decoder_layers,
             hidden=decoder_hidden,
             heads=decoder_heads,
+            node_width=node_features if decodes_features else 0,
+            edge_width=edge_features if decodes_features else 0,
         )
 
-    def encode(self, balls: Tensor, sizes: Tensor) -> Tensor:
+    def encode(self, balls: Tensor, sizes: Tensor, attributes: Attributes | None = None) -> Tensor:
         """z, (B, m); μ if the latent is variational."""
-        return self._latent(balls, sizes)[0]
+        return self._latent(balls, sizes, attributes)[0]
 
     def decode(self, z: Tensor, max_nodes: int) -> Decoded:
         """Balls, sizes and stop probabilities from z (B, m) alone; a graph cut at ``max_nodes`` is flagged."""
@@ -79,28 +98,55 @@ class SequentialAutoencoder(nn.Module):
         check_latent(z, self.latent_dim)
         return self.decoder.generate(self._tokens(z), max_nodes)
 
-    def forward(self, balls: Tensor, sizes: Tensor, generator: torch.Generator | None = None) -> Passes:
+    def edge_features(self, vectors: Tensor, edges: Tensor) -> Tensor:
+        """The features (M, w_edge) of decoded edges (M, 3), rows (graph, i, j), from decoded vectors (B, n, D)."""
+        if self.decoder.edge_features is None:
+            raise GeoGAEError("this model decodes no edge features; build it with edge_features and decodes_features")
+        return self.decoder.edge_features(vectors, edges)
+
+    def forward(
+        self,
+        balls: Tensor,
+        sizes: Tensor,
+        generator: torch.Generator | None = None,
+        attributes: Attributes | None = None,
+    ) -> Passes:
         """Multi-layer teacher forcing (Section 3.6): K passes of one decoder, stacked like layers.
 
         The first pass sees the truth, each next one what the pass below it gave, both shifted right. As in any stack,
         gradients run through all of it. In training mode a variational z is drawn with ``generator``; else it is μ.
+        Attributes, where the model decodes them, come of the output tokens of every pass, those of edges of the last.
         """
-        z, mu, log_var = self._latent(balls, sizes)
+        z, mu, log_var = self._latent(balls, sizes, attributes)
         if mu is not None and log_var is not None and self.training:
             z = sample(mu, log_var, generator)
         memory = self.decoder.read(self._tokens(z))
         bundles = bundle_up(balls, sizes, self.bundle)  # (B, T, b·d)
-        outputs = []
+        outputs, all_tokens = [], []
         for _ in range(self.passes):
-            predicted, stop_logits = self.decoder(bundles, memory)  # (B, T·b, d), (B, T·b)
+            tokens = self.decoder.tokens(bundles, memory)  # (B, T, D)
+            predicted, stop_logits = self.decoder.head(tokens)  # (B, T·b, d), (B, T·b)
             outputs.append((predicted, stop_logits))
+            all_tokens.append(tokens)
             bundles = predicted.unflatten(1, (-1, self.bundle)).flatten(2)
         n = balls.shape[1]
         stacked_balls, stacked_logits = (torch.stack(part) for part in zip(*outputs, strict=True))
-        return Passes(stacked_balls[:, :, :n], stacked_logits[:, :, :n], z, mu, log_var)
+        node_features = edge_features = None
+        if self.decoder.node_features is not None:
+            node_features = self.decoder.node_features(torch.stack(all_tokens))[:, :, :n]  # (K, B, n, w_node)
+        if attributes is not None and self.decoder.edge_features is not None:
+            vectors = self.decoder.edge_features.vectors(all_tokens[-1])
+            edge_features = self.edge_features(vectors, attributes.edges)  # (M, w_edge)
+        return Passes(stacked_balls[:, :, :n], stacked_logits[:, :, :n], z, mu, log_var, node_features, edge_features)
 
-    def _latent(self, balls: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        tokens = self.encoder(balls, sizes)  # (B, C, D)
+    def _latent(
+        self, balls: Tensor, sizes: Tensor, attributes: Attributes | None
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        found = (0, 0) if attributes is None else (attributes.nodes.shape[-1], attributes.edge_features.shape[-1])
+        if found != self.widths:
+            has, reads = (f"{nodes} numbers a node and {edges} an edge" for nodes, edges in (found, self.widths))
+            raise GeoGAEError(f"the batch has attributes of {has}; this model reads {reads}")
+        tokens = self.encoder(balls, sizes, attributes)  # (B, C, D)
         if self.posterior is None:
             return tokens.flatten(1), None, None  # (B, m)
         mu, log_var = self.posterior(tokens)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-MLP_WIDENING = 4  # hidden width of φ and ψ over token_dim; the paper leaves it open
+MLP_WIDENING = 4  # hidden width of φ, ψ and the MLPs of attributes over token_dim; the paper leaves it open
 
 
 def bundle_up(nodes: Tensor, sizes: Tensor, bundle: int) -> Tensor:
@@ -22,7 +22,7 @@ class BundleToToken(nn.Module):
 
     def __init__(self, node_width: int, token_dim: int, bundle: int) -> None:
         super().__init__()
-        self.mlp = _mlp(bundle * node_width, token_dim, token_dim)
+        self.mlp = mlp(bundle * node_width, token_dim, token_dim)
 
     def forward(self, bundles: Tensor) -> Tensor:
         with torch.autocast(bundles.device.type, enabled=False):  # a coordinate has more digits than bfloat16
@@ -35,7 +35,7 @@ class TokenToNodes(nn.Module):
     def __init__(self, d: int, token_dim: int, bundle: int) -> None:
         super().__init__()
         self.bundle = bundle
-        self.mlp = _mlp(token_dim, bundle * (d + 1), token_dim)
+        self.mlp = mlp(token_dim, bundle * (d + 1), token_dim)
 
     def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
         with torch.autocast(tokens.device.type, enabled=False):
@@ -44,6 +44,6 @@ class TokenToNodes(nn.Module):
         return nodes[..., :-1], nodes[..., -1]  # (B, T·b, d), (B, T·b)
 
 
-def _mlp(inputs: int, outputs: int, token_dim: int) -> nn.Sequential:
+def mlp(inputs: int, outputs: int, token_dim: int) -> nn.Sequential:
     hidden = MLP_WIDENING * token_dim
     return nn.Sequential(nn.Linear(inputs, hidden), nn.GELU(), nn.Linear(hidden, outputs))

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from geogae.model.attention import DecoderLayer, KeyValue, head_dim, rope
 from geogae.model.bundles import BundleToToken, TokenToNodes
+from geogae.model.features import EdgeFeatures, NodeFeatures
 
 
 class Decoded(NamedTuple):
@@ -24,10 +25,25 @@ class Decoded(NamedTuple):
     sizes: Tensor  # (B,)
     stop_probability: Tensor  # (B, n), of each node to be the last
     truncated: Tensor  # (B,), True where max_nodes came before a stop
+    node_features: Tensor | None = None  # (B, n, w_node), where the model decodes them
+    vectors: Tensor | None = None  # (B, n, D), of nodes: two of them give the features of an edge
 
 
 class Decoder(nn.Module):
-    def __init__(self, d: int, *, token_dim: int, bundle: int, layers: int, hidden: int, heads: int) -> None:
+    """Reads and writes balls; with a ``node_width`` or ``edge_width`` it has MLPs for these features beside ψ."""
+
+    def __init__(
+        self,
+        d: int,
+        *,
+        token_dim: int,
+        bundle: int,
+        layers: int,
+        hidden: int,
+        heads: int,
+        node_width: int = 0,
+        edge_width: int = 0,
+    ) -> None:
         super().__init__()
         self.bundle = bundle
         self.head_dim = head_dim(token_dim, heads)
@@ -35,6 +51,8 @@ class Decoder(nn.Module):
         self.embed = BundleToToken(d, token_dim, bundle)
         self.layers = nn.ModuleList(DecoderLayer(token_dim, hidden, heads) for _ in range(layers))
         self.head = TokenToNodes(d, token_dim, bundle)
+        self.node_features = NodeFeatures(node_width, token_dim, bundle) if node_width else None
+        self.edge_features = EdgeFeatures(edge_width, token_dim, bundle) if edge_width else None
 
     def read(self, z: Tensor) -> list[KeyValue]:
         """Each layer's keys and values of z (B, C, D), the memory that all passes and steps share."""
@@ -42,13 +60,17 @@ class Decoder(nn.Module):
 
     def forward(self, bundles: Tensor, memory: list[KeyValue]) -> tuple[Tensor, Tensor]:
         """Teacher forcing: from bundles (B, T, b·d), shifted right, to balls (B, T·b, d) and stop logits (B, T·b)."""
+        return self.head(self.tokens(bundles, memory))
+
+    def tokens(self, bundles: Tensor, memory: list[KeyValue]) -> Tensor:
+        """The output tokens (B, T, D) of teacher forcing."""
         batch, length, _ = bundles.shape
         start = self.start.expand(batch, 1, -1)
         x = torch.cat((start, self.embed(bundles[:, :-1])), dim=1)  # (B, T, D)
         turn = rope(length, self.head_dim, x.device)
         for layer, read in zip(self.layers, memory, strict=True):
             x, _ = layer(x, turn, read)
-        return self.head(x)
+        return x
 
     @torch.no_grad()
     def generate(self, z: Tensor, max_nodes: int) -> Decoded:
@@ -58,7 +80,8 @@ class Decoder(nn.Module):
         turn = rope(-(-max_nodes // self.bundle), self.head_dim, device)  # (2, T, h)
         sizes = torch.full((batch,), max_nodes, device=device)
         truncated = torch.ones(batch, dtype=torch.bool, device=device)
-        steps: list[tuple[Tensor, Tensor, Tensor]] = []  # who was decoded, balls, stop logits
+        featured = self.node_features is not None or self.edge_features is not None
+        steps: list[tuple[Tensor, ...]] = []  # who was decoded, balls, stop logits, and for features the output tokens
 
         alive = torch.arange(batch, device=device)  # (A,)
         past: list[KeyValue] = []
@@ -70,7 +93,7 @@ class Decoder(nn.Module):
                 x, tokens = layer(x, here, read, before)
                 present.append(tokens)
             balls, logits = self.head(x)  # (A, b, d), (A, b)
-            steps.append((alive, balls, logits))
+            steps.append((alive, balls, logits, x) if featured else (alive, balls, logits))
 
             stop = logits[:, : max_nodes - first] > 0
             done = stop.any(dim=1)  # (A,)
@@ -84,20 +107,24 @@ class Decoder(nn.Module):
             past = present
             x = self.embed(balls.flatten(1)[:, None])  # (A, 1, D)
 
-        return _gather(steps, sizes, truncated)
+        n = max(sizes.tolist(), default=0)
+        slots = torch.arange(n, device=device) < sizes[:, None]  # (B, n)
+
+        def cut(nodes: Tensor) -> Tensor:
+            return nodes[:, :n].where(slots[..., None], 0)  # (B, n, w)
+
+        all_balls, all_logits, *tokens_out = (_gather(steps, part) for part in range(1, len(steps[0])))
+        node_features = cut(self.node_features(*tokens_out)) if self.node_features is not None else None
+        vectors = cut(self.edge_features.vectors(*tokens_out)) if self.edge_features is not None else None
+        stop_probability = all_logits[:, :n].sigmoid().where(slots, 0)
+        return Decoded(cut(all_balls), sizes, stop_probability, truncated, node_features, vectors)
 
 
-def _gather(steps: list[tuple[Tensor, Tensor, Tensor]], sizes: Tensor, truncated: Tensor) -> Decoded:
-    """The steps' bundles side by side, cut to each graph's size."""
-    _, balls, logits = steps[0]
-    batch, bundle, d = balls.shape
-    all_balls = balls.new_zeros(batch, len(steps) * bundle, d)
-    all_logits = logits.new_zeros(batch, len(steps) * bundle)
-    for t, (alive, balls, logits) in enumerate(steps):
-        all_balls[alive, t * bundle : (t + 1) * bundle] = balls
-        all_logits[alive, t * bundle : (t + 1) * bundle] = logits
-    n = max(sizes.tolist(), default=0)
-    present = torch.arange(n, device=sizes.device) < sizes[:, None]  # (B, n)
-    return Decoded(
-        all_balls[:, :n].where(present[..., None], 0), sizes, all_logits[:, :n].sigmoid().where(present, 0), truncated
-    )
+def _gather(steps: list[tuple[Tensor, ...]], part: int) -> Tensor:
+    """One part of the steps side by side, (B, T·b, …) or (B, T, D); zeros where a graph had left the batch."""
+    first = steps[0][part]
+    batch, width = first.shape[:2]
+    gathered = first.new_zeros(batch, len(steps) * width, *first.shape[2:])
+    for t, step in enumerate(steps):
+        gathered[step[0], t * width : (t + 1) * width] = step[part]
+    return gathered

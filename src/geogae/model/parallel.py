@@ -14,28 +14,38 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from geogae.geometry.family import fit_in_family
+from geogae.geometry.family import Bounds, fit_in_family
 from geogae.model.decoder import Decoded
 from geogae.model.linear import LinearAutoencoder
+
+COUNT_WEIGHT = 300.0  # of a number of nodes that rounds wrongly, against a pair: it shifts all nodes behind it
 
 
 class ParallelAutoencoder(LinearAutoencoder):
     """``descent`` is the number of steps that a z may take; if ``shared``, equal balls stand together in a slot."""
 
     def __init__(
-        self, d: int, *, slots: int, latent_dim: int, descent: int, shared: bool, variational: bool = False,
-        kl_weight: float = 0.0,
+        self, d: int, *, slots: int, latent_dim: int, descent: int, shared: bool = False, riders: int = 0,
+        spare: float = 0.0, variational: bool = False, kl_weight: float = 0.0,
     ) -> None:  # fmt: skip
-        super().__init__(d + shared, slots=slots, latent_dim=latent_dim, variational=variational)
+        shape = {"slots": slots, "latent_dim": latent_dim, "riders": riders}
+        super().__init__(d + shared, **shape, spare=spare, variational=variational)
         self.descent, self.shared, self.kl_weight = descent, shared, kl_weight if variational else 0.0
 
-    def fit(self, clouds: Sequence[NDArray[np.float32]]) -> None:
-        super().fit([shared_balls(balls)[0] for balls in clouds] if self.shared else clouds)
+    def fit(self, clouds: Sequence[NDArray[np.float32]], riders: NDArray[np.float32] | None = None) -> None:
+        super().fit([shared_balls(balls)[0] for balls in clouds] if self.shared else clouds, riders)
 
-    def encode(self, balls: Tensor, sizes: Tensor, adjacency: Tensor | None = None) -> Tensor:
-        """z, (B, m): the number of slots, then the components; with ``adjacency`` (B, n, n) they descend to it."""
+    def encode(
+        self,
+        balls: Tensor,
+        sizes: Tensor,
+        noise: Tensor | None = None,
+        riders: Tensor | None = None,
+        adjacency: Tensor | None = None,
+        bounds: Sequence[Bounds] | None = None,
+    ) -> Tensor:
+        """z, (B, m); with ``adjacency`` (B, n, n) it descends to the graph, and into the ``bounds`` of its slots."""
         graphs = [] if adjacency is None else list(adjacency.cpu().numpy())
-        more: list[NDArray[np.float32]] | None = None
         if self.shared:
             clouds = [cloud[:n].numpy() for cloud, n in zip(balls.cpu(), sizes.tolist(), strict=True)]
             slots, firsts = zip(*map(shared_balls, clouds), strict=True)
@@ -43,23 +53,22 @@ class ParallelAutoencoder(LinearAutoencoder):
             balls = padded.to(balls.device)  # (B, s, d + 1)
             sizes = torch.tensor([len(own) for own in slots], device=balls.device)
             graphs = [joined[np.ix_(first, first)] for joined, first in zip(graphs, firsts, strict=False)]
-            more = [own[:, -1] for own in slots]
-        z = super().encode(balls, sizes)
+            bounds = [_rounding_to(own[:, -1:]) for own in slots]
+        z = super().encode(balls, sizes, noise, riders)
         if not graphs or not self.descent:
             return z
-        return self._settled(z, [joined[:n, :n] for joined, n in zip(graphs, sizes.tolist(), strict=True)], more)
+        return self._settled(z, [joined[:n, :n] for joined, n in zip(graphs, sizes.tolist(), strict=True)], bounds)
 
-    def _settled(self, z: Tensor, graphs: list[NDArray[np.bool_]], more: list[NDArray[np.float32]] | None) -> Tensor:
-        """The z nearby that decode to the graphs and numbers of further nodes, or come closest; done on the CPU."""
+    def _settled(self, z: Tensor, graphs: list[NDArray[np.bool_]], bounds: Sequence[Bounds] | None) -> Tensor:
+        """The z nearby that decode to the graphs and what their slots carry, or come closest; done on the CPU."""
         n = max(map(len, graphs))  # slots beyond the largest of these graphs play no part
         mean = self.mean.unflatten(0, (self.slots, self.d))[:n].cpu().numpy()
         loadings = (self.axes[:, : n * self.d] * self.deviations[:, None]).unflatten(1, (n, self.d)).cpu().numpy()
         deviations = self.deviations.clamp(min=torch.finfo(torch.float32).tiny)  # an idle axis has none
-        numbers = z * self.scale + self.center
-        starts = (numbers[:, 1:] / deviations).cpu().numpy().astype(np.float32)
-        points = fit_in_family(starts, mean, loadings, graphs, self.descent, more=more, pull=self.kl_weight)
-        settled = torch.cat([numbers[:, :1], torch.from_numpy(points).to(z.device) * self.deviations], dim=1)
-        settled = (settled - self.center) / self.scale
+        sizes, components, riders = self.parts(z)
+        starts = (components / deviations).cpu().numpy().astype(np.float32)
+        points = fit_in_family(starts, mean, loadings, graphs, self.descent, bounds=bounds, pull=self.kl_weight)
+        settled = self.assembled(sizes, torch.from_numpy(points).to(z.device) * self.deviations, riders)
         moved = torch.from_numpy((points != starts).any(1)).to(z.device)
         return torch.where(moved[:, None], settled, z)  # what was right stays to the last bit
 
@@ -82,6 +91,11 @@ class ParallelAutoencoder(LinearAutoencoder):
         balls = slots.balls[..., :-1].gather(1, slot[..., None].expand(-1, -1, self.d - 1))
         here, last = place < sizes[:, None], place + 1 == asked[:, None]
         return Decoded(balls.where(here[..., None], 0), sizes, last.float(), slots.truncated | (asked > max_nodes))
+
+
+def _rounding_to(counts: NDArray[np.float32]) -> Bounds:
+    """What decodes to whole numbers (s, 1)."""
+    return Bounds(counts - np.float32(0.5), counts + np.float32(0.5), np.array([COUNT_WEIGHT], np.float32))
 
 
 def shared_balls(balls: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

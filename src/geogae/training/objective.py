@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
-from geogae.losses import beta, total_loss
+from geogae.losses import FEATURE_WEIGHT, beta, total_loss
 from geogae.training.batches import Batch
 from geogae.training.loop import Average
 
@@ -20,9 +22,15 @@ def sequential_objective(
     kl_weight: float,
     kl_epochs: float,
     rho: float,
+    feature_weight: float = FEATURE_WEIGHT,
+    node_categories: Sequence[int] = (),
+    edge_categories: Sequence[int] = (),
 ) -> dict[str, Tensor]:
-    """L_total of a batch through the stacked passes (Section 3.6), and its parts."""
-    out = model(batch.balls, batch.sizes, generator)
+    """L_total of a batch through the stacked passes (Section 3.6), and its parts.
+
+    ``node_categories`` and ``edge_categories`` are the widths of the categorical columns of the batch's attributes.
+    """
+    out = model(batch.balls, batch.sizes, generator, batch.attributes)
     return total_loss(
         out.balls,
         out.stop_logits,
@@ -34,4 +42,10 @@ def sequential_objective(
         kl_weight=beta(epoch, kl_weight, kl_epochs),
         rho=rho,
         average=average,
+        node_features=out.node_features,
+        edge_features=out.edge_features,
+        attributes=batch.attributes,
+        node_categories=node_categories,
+        edge_categories=edge_categories,
+        feature_weight=feature_weight,
     )

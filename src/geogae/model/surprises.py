@@ -1,0 +1,194 @@
+"""Surprises: a category told by its rank among what one expects, given the graph and all that is told by then.
+
+Most of a molecule's atoms and bonds follow from its structure and from those before them. What one expects is a table
+of how often each category was met in a context, for contexts from coarse to fine, each blended with the one before it
+(as compressors of the PPM kind do). The rank is 0 where the likeliest category is the true one: a decoder that knows
+the graph needs to be told only where it is not. Nodes come in node order, then edges, by their later end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from geogae.geometry.refinement import mix
+from geogae.graph import Graph
+
+BLEND = 2.0  # sightings that the context before a finer one counts for
+LEVELS = 8  # contexts of a node or an edge
+ROUNDS = 3  # of colour refinement: the finest context sees the structure so many steps around
+
+_LEARN, _RANK, _READ = range(3)
+_Codes = NDArray[np.int64]
+
+
+class Surprises:
+    """Tables for ``node_sizes`` and ``edge_sizes``, the numbers of categories of each column."""
+
+    def __init__(self, node_sizes: Sequence[int], edge_sizes: Sequence[int]) -> None:
+        self.node_sizes, self.edge_sizes = (np.array(sizes, dtype=np.int64) for sizes in (node_sizes, edge_sizes))
+        self.contexts = np.empty(0, np.int64)  # (T,), ascending; one row for each category met in a context
+        self.codes = np.empty(0, np.int64)  # (T,)
+        self.counts = np.empty(0, np.int64)  # (T,)
+
+    def fit(self, graphs: Sequence[Graph], nodes: Sequence[_Codes], edges: Sequence[_Codes]) -> None:
+        """Count; ``nodes`` (n, columns) and ``edges`` (E, columns) are the codes of each graph."""
+        told = [self._walk(_LEARN, *one)[2] for one in zip(graphs, nodes, edges, strict=True)]
+        pairs = np.concatenate([np.empty((0, 2), np.int64), *told])  # (T', 2), context and code
+        rows, counts = np.unique(pairs, axis=0, return_counts=True)
+        self.contexts, self.codes, self.counts = (
+            np.ascontiguousarray(rows[:, 0]),
+            np.ascontiguousarray(rows[:, 1]),
+            counts,
+        )
+
+    def ranks(self, graph: Graph, nodes: _Codes, edges: _Codes) -> tuple[_Codes, _Codes]:
+        """Of the codes of nodes (n, columns) and of edges (E, columns)."""
+        return self._walk(_RANK, graph, nodes, edges)[:2]
+
+    def read(self, graph: Graph, nodes: _Codes, edges: _Codes) -> tuple[_Codes, _Codes]:
+        """The codes that have these ranks; a rank that is too high is the highest."""
+        return self._walk(_READ, graph, nodes, edges)[:2]
+
+    def _walk(self, what: int, graph: Graph, nodes: _Codes, edges: _Codes) -> tuple[_Codes, _Codes, _Codes]:
+        i, j = graph.edges.T
+        order = np.lexsort((i, j))  # by the later end
+        arcs = np.concatenate([np.column_stack([i, j, np.arange(len(i))]), np.column_stack([j, i, np.arange(len(i))])])
+        arcs = arcs[np.argsort(arcs[:, 0], kind="stable")]
+        start = np.concatenate([[0], np.bincount(arcs[:, 0], minlength=graph.n).cumsum()])
+        told = (nodes.size + edges.size) * LEVELS if what == _LEARN else 0
+        return _walk(
+            what, start, np.ascontiguousarray(arcs[:, 1]), np.ascontiguousarray(arcs[:, 2]), graph.edges[order], order,
+            nodes.astype(np.int64), edges.astype(np.int64), self.node_sizes, self.edge_sizes,
+            self.contexts, self.codes, self.counts, np.empty((told, 2), np.int64),
+        )  # fmt: skip
+
+
+@njit(cache=True)
+def _walk(
+    what, start, neighbour, edge_of, edges, order, nodes, bonds, node_sizes, edge_sizes, contexts, codes, counts, told
+):
+    """Node by node and edge by edge: learn the code in its contexts, turn it into its rank, or a rank into its code."""
+    n, count = len(nodes), 0
+    colours = _colours(start, neighbour)
+    label, kind = np.zeros(n, np.int64), np.full(len(bonds), np.int64(-1))  # hashes of what is told by then
+    given_nodes, given_bonds = np.zeros_like(nodes), np.zeros_like(bonds)
+    context = np.empty(LEVELS, np.int64)
+    for i in range(n):
+        for column in range(len(node_sizes)):
+            _node_contexts(context, i, label[i] + mix(np.int64(column)), colours, start, neighbour, label)
+            count = _tell(
+                what, context, node_sizes[column], nodes, given_nodes, i, column, contexts, codes, counts, told, count
+            )
+            code = given_nodes[i, column] if what == _READ else nodes[i, column]
+            label[i] = mix(label[i] ^ mix(code + 1))
+    for at in range(len(edges)):
+        e = order[at]
+        own = np.int64(0)
+        for column in range(len(edge_sizes)):
+            _edge_contexts(
+                context, edges[at, 0], edges[at, 1], mix(own + column), colours, start, neighbour, edge_of, label, kind
+            )
+            count = _tell(
+                what, context, edge_sizes[column], bonds, given_bonds, e, column, contexts, codes, counts, told, count
+            )
+            code = given_bonds[e, column] if what == _READ else bonds[e, column]
+            own = mix(own ^ mix(code + 1))
+        kind[e] = own
+    return given_nodes, given_bonds, told
+
+
+@njit(cache=True)
+def _tell(what, context, size, values, given, row, column, contexts, codes, counts, told, count):
+    """One category: what it is expected to be, and so its rank, or the other way round."""
+    if what == _LEARN:
+        for level in range(LEVELS):
+            told[count, 0], told[count, 1] = context[level], values[row, column]
+            count += 1
+        return count
+    expected = np.full(size, 1.0 / size)
+    for level in range(LEVELS):
+        begin = np.searchsorted(contexts, context[level])
+        end, total = begin, 0.0
+        while end < len(contexts) and contexts[end] == context[level]:
+            total += counts[end]
+            end += 1
+        if end > begin:
+            expected *= BLEND / (total + BLEND)
+            for seen in range(begin, end):
+                expected[codes[seen]] += counts[seen] / (total + BLEND)
+    likeliest = np.argsort(-expected, kind="mergesort")  # the first of equals first
+    if what == _READ:
+        given[row, column] = likeliest[min(max(values[row, column], 0), size - 1)]
+    else:
+        for rank in range(size):
+            if likeliest[rank] == values[row, column]:
+                given[row, column] = rank
+    return count
+
+
+@njit(cache=True)
+def _colours(start, neighbour):
+    """Hashes of the structure around each node, (ROUNDS + 1, n): its degree, then that of its neighbours, and so on."""
+    n = len(start) - 1
+    colours = np.zeros((ROUNDS + 1, n), np.int64)
+    for i in range(n):
+        colours[0, i] = start[i + 1] - start[i]
+    for depth in range(ROUNDS):
+        for i in range(n):
+            around = np.int64(0)
+            for arc in range(start[i], start[i + 1]):
+                around += mix(colours[depth, neighbour[arc]])
+            colours[depth + 1, i] = mix(colours[depth, i] ^ mix(around))
+    return colours
+
+
+@njit(cache=True)
+def _node_contexts(context, i, own, colours, start, neighbour, label):
+    """From nothing to the structure three steps around and what neighbours before ``i``, and theirs, are."""
+    near, far = np.int64(0), np.int64(0)  # sums of hashes: of sets with repeats
+    for arc in range(start[i], start[i + 1]):
+        j = neighbour[arc]
+        if j < i:
+            near += mix(label[j])
+            beyond = np.int64(0)
+            for further in range(start[j], start[j + 1]):
+                if neighbour[further] < i:
+                    beyond += mix(label[neighbour[further]])
+            far += mix(label[j] ^ mix(beyond))
+    context[0] = np.int64(0)
+    context[1] = colours[0, i]
+    context[2] = colours[0, i] ^ mix(near)
+    context[3] = colours[1, i] ^ mix(near)
+    context[4] = colours[0, i] ^ mix(far)
+    context[5] = colours[1, i] ^ mix(far)
+    context[6] = colours[2, i] ^ mix(far)
+    context[7] = colours[3, i] ^ mix(far)
+    for level in range(LEVELS):
+        context[level] = mix(mix(context[level] + level) ^ own)
+
+
+@njit(cache=True)
+def _edge_contexts(context, i, j, own, colours, start, neighbour, edge_of, label, kind):
+    """From nothing to what the two ends are, the structure around them and the edges that they have by then."""
+    context[:] = 0
+    for end, other in ((i, j), (j, i)):  # sums: the two ends have no order
+        edges, around = np.int64(0), np.int64(0)
+        for arc in range(start[end], start[end + 1]):
+            known = kind[edge_of[arc]]
+            if known != -1:
+                edges += mix(known)
+            if neighbour[arc] != other:
+                around += mix(label[neighbour[arc]] ^ mix(known))
+        context[1] += mix(label[end])
+        context[2] += mix(label[end] ^ mix(colours[0, end]))
+        context[3] += mix(label[end] ^ mix(colours[0, end] ^ mix(edges)))
+        context[4] += mix(label[end] ^ mix(colours[1, end] ^ mix(edges)))
+        context[5] += mix(label[end] ^ mix(around))
+        context[6] += mix(label[end] ^ mix(colours[2, end] ^ mix(edges)))
+        context[7] += mix(label[end] ^ mix(colours[3, end] ^ mix(edges)))
+    for level in range(LEVELS):
+        context[level] = mix(mix(context[level] + level) ^ ~own)
