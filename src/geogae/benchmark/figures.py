@@ -24,6 +24,7 @@ HOLLOW = "told the size: hollow"
 
 def save_figures(rows: Sequence[Row], folder: str | os.PathLike[str]) -> list[Path]:
     """The three pictures as PNG files in a folder."""
+    rows = [row for row in rows if not row.attributed]
     figures = {"f1": plot_f1(rows), "sizes": plot_sizes(rows), "time": plot_time(rows)}
     paths = [Path(folder) / f"{name}.png" for name in figures]
     for path, figure in zip(paths, figures.values(), strict=True):

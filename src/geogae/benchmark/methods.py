@@ -7,6 +7,7 @@ node order of its own and is compared with the truth in that order.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geogae import presets
+from geogae.datasets import NUMBERS
 from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import canonicalise, fit_clouds
@@ -209,7 +211,7 @@ class Autoencoder:
 
     def carries(self, graphs: list[Graph]) -> list[bool]:
         """A graph that the sequential model cuts still comes back in part."""
-        return [True] * len(graphs) if self.model.architecture == "sequential" else self.model.carries(graphs)
+        return self.model.reads(graphs)
 
     def encode(self, graphs: list[Graph]) -> Any:
         return self.model.encode(graphs)
@@ -259,21 +261,22 @@ def _linear_tuned(dataset: str, changes: Settings) -> Method:
     return Autoencoder([one for i, one in enumerate(candidates) if one not in candidates[:i]])
 
 
-def _parallel(dataset: str, changes: Settings) -> Method:
-    return Autoencoder([{**_preset("", dataset), **changes}])
+def _parallel(dataset: str, changes: Settings, recipe: str = "") -> Method:
+    return Autoencoder([{**_preset(recipe, dataset), **changes}])
 
 
-def _sequential(dataset: str, changes: Settings) -> Method:
+def _sequential(dataset: str, changes: Settings, recipe: str = "paper") -> Method:
     if changes.keys() & {"minutes", "core_minutes"}:
         changes = {"epochs": None, **changes}
-    return Autoencoder([{"architecture": "sequential", **_preset("paper", dataset), **changes}])
+    return Autoencoder([{"architecture": "sequential", **_preset(recipe, dataset), **changes}])
 
 
 def _preset(recipe: str, dataset: str) -> Settings:
     """The values for a data set of the paper; nothing for another, which then gets GeoGAE's defaults."""
-    if dataset.lower() not in presets.DATASETS:
-        return {}
-    values = presets.read(f"{recipe}/{dataset.lower()}".strip("/"))
+    name = f"{recipe}/{dataset.lower().removesuffix(NUMBERS)}".strip("/")
+    if name not in presets.names():
+        return {"attributes": "decoded"} if recipe.endswith("attributes") else {}
+    values = presets.read(name)
     values.pop("dataset")
     return values
 
@@ -288,4 +291,6 @@ METHODS: dict[str, Entry] = {
     "linear-tuned": Entry(_linear_tuned, trained=False),
     "sequential": Entry(_sequential, trained=True),
     "parallel": Entry(_parallel, trained=False),
+    "sequential-attributes": Entry(partial(_sequential, recipe="paper-attributes"), trained=True),
+    "parallel-attributes": Entry(partial(_parallel, recipe="attributes"), trained=False),
 }

@@ -129,6 +129,8 @@ def _measured(run: Run, train: list[Graph], validation: list[Graph], results: Pa
     rest = iter(decoded)
     back = [next(rest) if one else None for one in fits]
     scores, each = metrics.evaluate(true, back), metrics.scores(true, back)
+    if any(graph is not None and graph.attributed for graph in back):
+        scores |= metrics.attributes(true, back)
     if not all(math.isfinite(score) for score in scores.values()):
         raise GeoGAEError(f"scores are not finite: {scores}")
     fit, _, encode, decode = (round(end - begin, 3) for begin, end in pairwise(clock))

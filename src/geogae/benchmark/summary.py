@@ -13,6 +13,8 @@ from geogae.benchmark.paper import paper
 
 Entry = Mapping[str, Any]
 
+ATTRIBUTES = ("node_f1", "node_rmse", "edge_f1", "edge_rmse", "whole")  # scores of metrics.attributes
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -52,6 +54,7 @@ class Row:
     f1: Spread | None
     exact: Spread | None
     size_error: Spread | None
+    attributes: dict[str, Spread]  # node_f1, node_rmse, edge_f1, edge_rmse, whole: those that were measured
     too_large: float | None  # graphs of a test set that the method could not encode; this and what follows are means
     chosen: dict[str, int]  # d and node order, and for how many seeds
     fit_seconds: float | None
@@ -68,6 +71,11 @@ class Row:
         """The method with its budget and changes: ``sequential, 20 core-min``."""
         budget = [] if self.core_minutes is None else [f"{self.core_minutes:g} core-min"]
         return ", ".join([self.method, *budget, *(f"{name}={value}" for name, value in self.changes.items())])
+
+    @property
+    def attributed(self) -> bool:
+        """Whether the method reads attributes: it is not compared with those that carry the topology alone."""
+        return self.method.endswith("-attributes")
 
     @property
     def data(self) -> str:
@@ -125,6 +133,7 @@ def _row(entries: list[Entry]) -> Row:
         f1=Spread.of(values("scores", "f1")),
         exact=Spread.of(values("scores", "exact")),
         size_error=Spread.of(values("scores", "size_error")),
+        attributes={name: spread for name in ATTRIBUTES if (spread := Spread.of(_given(scored, name)))},
         too_large=average([entry["too_large"] for entry in scored]),
         chosen=dict(Counter(chosen for entry in scored if (chosen := _chosen(entry["config"]))).most_common()),
         fit_seconds=average(values("seconds", "fit")),
@@ -136,6 +145,10 @@ def _row(entries: list[Entry]) -> Row:
         commands=_distinct(entry["command"] for entry in entries),
         total_seconds=sum(entry["seconds"]["wall"] for entry in entries),
     )
+
+
+def _given(entries: Sequence[Entry], name: str) -> list[float]:
+    return [entry["scores"][name] for entry in entries if name in entry["scores"]]
 
 
 def _core_minutes(entry: Entry) -> float | None:

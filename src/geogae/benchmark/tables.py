@@ -9,7 +9,8 @@ from itertools import groupby
 from geogae.benchmark.blocks import NOT_MEASURED, Tables, markdown_table
 from geogae.benchmark.paper import Score, paper
 from geogae.benchmark.plan import SPLITS
-from geogae.benchmark.summary import Row, Spread, method_place
+from geogae.benchmark.summary import ATTRIBUTES, Row, Spread, method_place
+from geogae.datasets import NUMBERS
 
 SEEDS = 5  # the paper's; another number is said
 ENOUGH = 0.99  # the F1 that a z should reach, however small
@@ -19,6 +20,7 @@ NOTES = "¹²³⁴⁵⁶⁷⁸⁹"
 
 TITLES = {
     **{f"f1-{split}": f"F1, {split} split" for split in SPLITS},
+    "attributes": "Topology and attributes together",
     "sizes": "F1 against the size m of z",
     "detail": "Every method in detail",
     "origin": "Where the rows come from",
@@ -28,6 +30,7 @@ TITLES = {
 def tables(rows: Sequence[Row]) -> Tables:
     """Every table by the name of its block."""
     made = {f"f1-{split}": partial(f1, rows, split) for split in SPLITS}
+    made["attributes"] = partial(attributes, rows)
     return made | {"sizes": partial(sizes, rows), "detail": partial(detail, rows), "origin": partial(origin, rows)}
 
 
@@ -40,7 +43,7 @@ def document(rows: Sequence[Row]) -> str:
 
 def f1(rows: Sequence[Row], split: str) -> str:
     """Our methods and the paper's, a line for each data set."""
-    rows = [row for row in rows if row.split == split and not row.swept]
+    rows = [row for row in rows if row.split == split and not row.swept and not row.attributed]
     if not rows:
         return NOT_MEASURED
     ours = list(dict.fromkeys(row.name for row in sorted(rows, key=method_place)))
@@ -59,6 +62,24 @@ def f1(rows: Sequence[Row], split: str) -> str:
     header = ["data set", *(name + _marks(told.get(name, [])) for name in ours)]
     header += [f"{method}{_marks(what)} (paper)" for method, what in paper().told.items()]
     return markdown_table([*header, "difference"], lines) + _legend(split, "".join(header), notes)
+
+
+def attributes(rows: Sequence[Row]) -> str:
+    """The paper's second table: methods that carry attributes, and the paper's scores of them below."""
+    rows = [row for row in rows if row.attributed and not row.swept]
+    lines = []
+    for data, found in _by_data(rows):
+        for row in found:
+            scores = [_measure(row.attributes.get(name), name) for name in ATTRIBUTES]
+            lines.append([data, row.name, row.split, _spread(row.f1), *scores, _number(row.too_large, "g"),
+                          _time(row.cpu_seconds), len(row.seeds), len(row.failed)])  # fmt: skip
+        for method, theirs in paper().attributes.items():
+            printed = theirs.get(found[0].dataset.removesuffix(NUMBERS), {})
+            scores = [_printed(printed.get(name, Score(None))) for name in ("topology_f1", *ATTRIBUTES)]
+            lines.append([data, f"{method} (paper)", "paper", *scores, "–", "–", SEEDS, "–"])
+    header = ["data set", "method", "split", "F1 [%]", "node F1 [%]", "node RMSE", "edge F1 [%]", "edge RMSE"]
+    header += ["whole [%]", "not read", "CPU time", "seeds", "failed"]
+    return markdown_table(header, lines)
 
 
 def detail(rows: Sequence[Row]) -> str:
@@ -148,6 +169,13 @@ def _spread(spread: Spread | None) -> str:
         return "–"
     deviation = "" if spread.deviation is None else f" ± {_percent(spread.deviation)}"
     return _percent(spread.mean) + deviation
+
+
+def _measure(spread: Spread | None, name: str) -> str:
+    """F1 and rates in percent, RMSE in the attributes' own units."""
+    if spread is None or not name.endswith("rmse"):
+        return _spread(spread)
+    return f"{spread.mean:.3f}" + ("" if spread.deviation is None else f" ± {spread.deviation:.3f}")
 
 
 def _printed(score: Score, notes: dict[str, str] | None = None) -> str:

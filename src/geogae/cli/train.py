@@ -12,7 +12,6 @@ from typer import Argument, Option
 
 from geogae.cli.data import print_facts, print_json, read_graphs
 from geogae.errors import GeoGAEError
-from geogae.parameters import ENDS
 
 log = logging.getLogger("geogae")
 
@@ -126,6 +125,7 @@ def in_words(scores: dict[str, float]) -> dict[str, str]:
 def _claim(folder: Path, about: dict[str, Any], resume: bool) -> None:
     """Start or continue a run, never mix two."""
     from geogae.files import atomic_path
+    from geogae.parameters import ENDS
 
     known = folder / ABOUT
     if not resume:

@@ -17,10 +17,11 @@ from geogae.formats.simplify import Policy
 from geogae.formats.tu import read_tu_packed
 from geogae.graph import Graph
 
-__all__ = ["Row", "load", "names", "split", "table"]
+__all__ = ["NUMBERS", "Row", "load", "names", "split", "table"]
 
 log = logging.getLogger("geogae")
 
+NUMBERS = "-numbers"  # after the name of a molecules' data set: categories as continuous attributes
 WORTH_CACHING = 1 << 24  # bytes of source; anything smaller is parsed within a second
 
 
@@ -40,8 +41,11 @@ def load(name: str, *, root: str | os.PathLike[str] | None = None, **policy: Unp
     MUTAG comes with the package and QM9 out of qm9pack; other names are looked for as NAME.zip or folder NAME
     in TU format in ``$GEOGAE_DATA``, then in the cache folder, then downloaded from the TU collection. With
     ``root`` they are taken from that folder only. Self-loops are dropped and repeated arcs merged unless the
-    policy says otherwise (see :mod:`geogae.formats.simplify`), and the log says how many.
+    policy says otherwise (see :mod:`geogae.formats.simplify`), and the log says how many. ``QM9-numbers`` is QM9 with
+    atomic number, charge and bond order as continuous attributes, as the paper has them.
     """
+    if name.lower() == f"qm9{NUMBERS}":
+        return [qm9.as_numbers(graph) for graph in load("QM9", root=root, **policy)]
     name = {known.lower(): known for known in names()}.get(name.lower(), name)
     packed = _load(name, root, policy)
     if packed.report:

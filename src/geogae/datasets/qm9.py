@@ -10,6 +10,8 @@ import csv
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
+
 from geogae.errors import GeoGAEError
 from geogae.formats.chem import from_smiles
 from geogae.formats.packed import Packed
@@ -33,6 +35,17 @@ PROPERTIES = (
     "GibbsFreeEnergy_298K_au",
     "Heatcapacity_Cv_cal_mol_K",
 )
+
+
+_ORDERS = {1: 1.0, 2: 2.0, 3: 3.0, 12: 1.5}  # of RDKit's bond types
+
+
+def as_numbers(graph: Graph) -> Graph:
+    """The same molecule with its categories as continuous attributes: atomic number, formal charge, bond order."""
+    kinds = [] if graph.edge_categorical is None else graph.edge_categorical[:, 0].tolist()
+    orders = np.array([_ORDERS[kind] for kind in kinds]).reshape(-1, 1)
+    return Graph(graph.n, graph.edges, node_continuous=graph.node_categorical, edge_continuous=orders,
+                 label=graph.label, name=graph.name)  # fmt: skip
 
 
 def find() -> list[Path]:

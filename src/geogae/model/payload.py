@@ -21,7 +21,7 @@ from geogae.geometry.family import FREE, Bounds
 from geogae.graph import Graph
 from geogae.model.surprises import Surprises
 
-SURPRISE, NUMBER = 1.0, 0.3  # units of what is carried, against those of the balls
+SURPRISE, NUMBER = 1.5, 0.3  # units of what is carried, against those of the balls
 SURPRISE_WEIGHT, NUMBER_WEIGHT = 30.0, 1.0  # of a surprise, or a number, that is off, against a pair of nodes
 NOISE = 1e-3  # to which the linear z meets all of it
 SHRINK = 2.0  # sightings that the overall average counts for beside a category's own

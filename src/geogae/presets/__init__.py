@@ -11,11 +11,13 @@ from geogae.errors import GeoGAEError
 
 _FOLDER = files(__package__)
 DATASETS = ("mutag", "aids", "imdb-binary", "qm9", "syntheticnew", "collab", "reddit-binary")
+ATTRIBUTED = ("mutag", "aids", "qm9")  # data sets with attributes of nodes and edges
+RECIPES = {"paper": DATASETS, "linear": DATASETS, "attributes": ATTRIBUTED, "paper-attributes": ATTRIBUTED}
 
 
 def names() -> list[str]:
     """Every preset, plain names first."""
-    return [*DATASETS, *(f"{recipe}/{name}" for recipe in ("paper", "linear") for name in DATASETS)]
+    return [*DATASETS, *(f"{recipe}/{name}" for recipe, datasets in RECIPES.items() for name in datasets)]
 
 
 def text(name: str) -> str:
