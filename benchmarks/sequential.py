@@ -130,7 +130,8 @@ def curves() -> None:
         if path.exists():
             found = json.loads(path.read_text())
             rows = found["result"]["curve"]
-            minutes = [row["core_seconds"] / 60 for row in rows]
+            cores = found["config"]["threads"]  # an earlier run knows the clock's time only
+            minutes = [row.get("core_seconds", cores * row["seconds"]) / 60 for row in rows]
             axes.plot(minutes, [100 * row["validation_f1"] for row in rows], color=colour, label=name)
             axes.axhline(paper().geogae(name).mean, color=colour, ls="--", lw=0.8)
     axes.set(xlabel="core minutes", ylabel="F1 [%]", title="Validation F1, decoded from z; dashed: the paper's test F1")

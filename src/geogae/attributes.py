@@ -17,6 +17,7 @@ from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 
 _LISTED = 40  # categories that an error lists
+_LARGEST = float(np.finfo(np.float32).max)  # what a z beyond all numbers decodes to, too, is one
 
 
 class Columns(NamedTuple):
@@ -48,7 +49,7 @@ class Block:
             kind,
             tuple(tuple(np.unique(values[:, column]).tolist()) for column in range(values.shape[1])),
             tuple(numbers.mean(0).tolist() if len(numbers) else np.zeros(numbers.shape[1]).tolist()),
-            tuple(np.where(deviation > 1e-6, deviation, 1.0).tolist()),
+            tuple(np.where(deviation > 1e-9 * np.abs(numbers).max(0, initial=0), deviation, 1.0).tolist()),
         )
 
     @property
@@ -91,18 +92,18 @@ class Block:
         numbers = columns.numbers.astype(np.float64) * np.array(self.scale) + np.array(self.mean)
         return {
             f"{self.kind}_categorical": np.column_stack(values).astype(np.int64) if values else None,
-            f"{self.kind}_continuous": numbers.astype(np.float32) if self.mean else None,
+            f"{self.kind}_continuous": np.nan_to_num(numbers).clip(-_LARGEST, _LARGEST) if self.mean else None,
         }
 
     def _table(self, graph: Graph, name: str, width: int, rows: int) -> NDArray[Any]:
         table = getattr(graph, f"{self.kind}_{name}")
         found = 0 if table is None else table.shape[1]
-        if found != width and not (table is None and not rows):
+        if found != width and rows:
             raise GeoGAEError(
                 f"{_name(graph)} has {found} {self.kind}_{name} columns; the model was fitted on graphs with {width}; "
                 f"give graphs of the same kind, or fit with attributes='ignored'"
             )
-        return np.zeros((rows, width)) if table is None or not width else table
+        return np.zeros((rows, width)) if table is None or found != width else table
 
 
 @dataclass(frozen=True)

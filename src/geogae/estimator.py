@@ -21,7 +21,7 @@ from geogae.coding import Decoding, decode_sequences, decode_slots, encode_seque
 from geogae.coding import ordered as ordered_graphs
 from geogae.datasets.splits import split
 from geogae.errors import GeoGAEError
-from geogae.formats import as_graphs, is_graph
+from geogae.formats import as_graphs, is_graph, to_molecules
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import fit_clouds
 from geogae.geometry.template import make_template, template_clouds
@@ -373,9 +373,11 @@ class GeoGAE:
         z = self._encode_clouds(self._clouds(graphs, whole=True))
         return z[0] if is_graph(graphs) else z
 
-    def decode(self, z: ArrayLike, *, details: bool = False) -> Any:
+    def decode(self, z: ArrayLike, *, details: bool = False, molecules: bool = False) -> Any:
         """Graphs from vectors, nodes in the model's order; one graph for a 1-D z.
 
+        With ``molecules`` they are RDKit molecules, None where one is not valid: for models of graphs that came from
+        RDKit or SMILES, with ``attributes="decoded"``.
         With ``details`` each is a :class:`Decoding`: the graph, its cloud, the stop probabilities and whether it hit
         the limit of ``max_nodes_`` nodes.
         """
@@ -391,14 +393,19 @@ class GeoGAE:
                 "%d of %d graphs hit the limit of %d nodes and are cut there", cut, len(decodings), self.max_nodes_
             )
         result: list[Any] = decodings if details else [decoding.graph for decoding in decodings]
+        if molecules:
+            result = to_molecules([decoding.graph for decoding in decodings])
         return result[0] if single else result
 
     def evaluate(self, graphs: Any) -> dict[str, float]:
         """How well unseen graphs come back through z: see :func:`geogae.metrics.evaluate`."""
         clouds = self._clouds(graphs)
         inexact = sum(not cloud.exact for cloud in clouds)
-        large = sum(not self._carries(cloud) for cloud in clouds)
-        return {**self._evaluate_clouds(clouds), "inexact_clouds": float(inexact), "too_large": float(large)}
+        large = sum(not self._has_room(cloud) for cloud in clouds)
+        counts = {"inexact_clouds": float(inexact), "too_large": float(large)}
+        if self.schema_ is not None:
+            counts["unknown_attributes"] = float(sum(not self._knows(cloud) for cloud in clouds))
+        return {**self._evaluate_clouds(clouds), **counts}
 
     def transform(self, graphs: Any) -> NDArray[np.float32]:
         return np.atleast_2d(self.encode(graphs))

@@ -113,7 +113,7 @@ def same_categories(true: Graph, decoded: Graph) -> bool:
     if true.n != decoded.n or len(true.edges) != len(decoded.edges):
         return False
     one, other = (
-        Graph(g.n, g.edges, node_categorical=g.node_categorical, edge_categorical=g.edge_categorical)
+        Graph(g.n, g.edges, node_categorical=g.node_categorical, edge_categorical=_rows(g, "edge_categorical"))
         for g in (true, decoded)
     )
     return one == other or canonical_form(one) == canonical_form(other)
@@ -134,7 +134,9 @@ def _rows(graph: Graph, field: str) -> NDArray[np.generic] | None:
 
 def _rmse(pairs: Sequence[tuple[Graph, Graph | None]], kind: str) -> float:
     field = f"{kind}_continuous"
-    average = np.concatenate([rows for t, _ in pairs if (rows := _rows(t, field)) is not None]).mean(0)
+    average = np.concatenate([rows for t, _ in pairs if (rows := _rows(t, field)) is not None]).mean(
+        0, dtype=np.float64
+    )
     squares, count = 0.0, 0
     for true, decoded in pairs:
         there, wanted = _placed(true, field, true, decoded or true)

@@ -82,7 +82,7 @@ def load_model(cls: type[Model], path: str | os.PathLike[str], device: str) -> M
         if model.payload_ is not None:
             _fill(model.payload_, {name: weights.pop(f"payload.{name}") for name in _tables(model.payload_)})
         model.model_.load_state_dict(weights)
-    except (RuntimeError, KeyError, ValueError):
+    except (RuntimeError, KeyError, ValueError, TypeError):
         raise GeoGAEError(f"{folder / WEIGHTS} does not fit {CONFIG} beside it; restore both, or train again") from None
     return model
 

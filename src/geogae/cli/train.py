@@ -115,11 +115,16 @@ def parse_changes(pairs: list[str]) -> dict[str, Any]:
 
 
 def in_words(scores: dict[str, float]) -> dict[str, str]:
-    return {
+    words = {
         "F1": f"{100 * scores['f1']:.2f} % ({100 * scores['f1_unweighted']:.2f} % unweighted)",
         "exact": f"{100 * scores['exact']:.2f} %",
         "size error": f"{scores['size_error']:.3f} nodes ({100 * scores['size_error_relative']:.2f} % of the mean)",
     }
+    for kind in ("node", "edge"):
+        parts = [f"F1 {100 * scores[f'{kind}_f1']:.2f} %"] if f"{kind}_f1" in scores else []
+        parts += [f"RMSE {scores[f'{kind}_rmse']:.4g}"] if f"{kind}_rmse" in scores else []
+        words |= {f"{kind} attributes": ", ".join(parts)} if parts else {}
+    return words | ({"whole": f"{100 * scores['whole']:.2f} % with all categories"} if "whole" in scores else {})
 
 
 def _claim(folder: Path, about: dict[str, Any], resume: bool) -> None:

@@ -62,7 +62,7 @@ class Surprises:
         told = (nodes.size + edges.size) * LEVELS if what == _LEARN else 0
         return _walk(
             what, start, np.ascontiguousarray(arcs[:, 1]), np.ascontiguousarray(arcs[:, 2]), graph.edges[order], order,
-            nodes.astype(np.int64), edges.astype(np.int64), self.node_sizes, self.edge_sizes,
+            nodes.astype(np.int64, order="C"), edges.astype(np.int64, order="C"), self.node_sizes, self.edge_sizes,
             self.contexts, self.codes, self.counts, np.empty((told, 2), np.int64),
         )  # fmt: skip
 
