@@ -24,8 +24,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from geogae import GeoGAE, GeoGAEError, Graph, datasets, formats, metrics
-from geogae.estimator import CONFIG, FORMAT, HEADROOM, WEIGHTS, Decoding
+from geogae.coding import Decoding
+from geogae.estimator import HEADROOM
 from geogae.plots import plot_reconstructions
+from geogae.saved import CONFIG, FORMAT, WEIGHTS
 
 TINY: dict[str, Any] = {
     "architecture": "sequential",

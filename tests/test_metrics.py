@@ -125,3 +125,141 @@ def test_true_graphs_that_are_no_molecules():
         metrics.molecules([carbon], [PATH])
     with pytest.raises(GeoGAEError, match="1 true and 2 decoded"):
         metrics.molecules([carbon], [carbon, None])
+
+
+# -- attributes ---
+
+
+def path(nodes, edges=(1, 2), **more):
+    return Graph(3, [(0, 1), (1, 2)], node_categorical=nodes, edge_categorical=list(edges), **more)
+
+
+def test_category_f1_by_hand():
+    true = path([6, 7, 8])
+    assert metrics.category_f1(true, true, "node") == metrics.category_f1(true, true, "edge") == 1
+    assert metrics.category_f1(true, path([6, 7, 9]), "node") == pytest.approx(2 * 2 / (3 + 3))
+    assert metrics.category_f1(true, path([6, 7, 9]), "edge") == 1
+    fewer = Graph(2, [(0, 1)], node_categorical=[6, 7], edge_categorical=[1])
+    assert metrics.category_f1(true, fewer, "node") == pytest.approx(2 * 2 / (3 + 2))
+    assert metrics.category_f1(true, fewer, "edge") == pytest.approx(2 * 1 / (2 + 1))
+    more = Graph(5, [(0, 1), (1, 2), (0, 4)], node_categorical=[6, 7, 8, 8, 8], edge_categorical=[1, 2, 3])
+    assert metrics.category_f1(true, more, "node") == pytest.approx(2 * 3 / (3 + 5))
+    # edges sorted: (0, 1) of 1, (0, 4) of 3, (1, 2) of 2
+    assert metrics.category_f1(true, more, "edge") == pytest.approx(2 * 2 / (2 + 3))
+    assert metrics.category_f1(more, true, "edge") == pytest.approx(2 * 2 / (2 + 3))
+
+
+def test_category_f1_of_edges_is_at_most_that_of_the_topology():
+    true, moved = path([6, 7, 8]), Graph(3, [(0, 1), (0, 2)], node_categorical=[6, 7, 8], edge_categorical=[1, 2])
+    assert metrics.edge_f1(true, moved) == 0.5
+    assert metrics.category_f1(true, moved, "edge") == 0.5
+    moved = Graph(3, [(0, 1), (0, 2)], node_categorical=[6, 7, 8], edge_categorical=[3, 2])
+    assert metrics.category_f1(true, moved, "edge") == 0  # there, but of another category
+    # an edge is known by its nodes, not by its number among the nodes of its own graph
+    far = Graph(5, [(0, 4)], edge_categorical=[1])
+    assert metrics.category_f1(far, Graph(4, [(1, 0)], edge_categorical=[1]), "edge") == 0
+
+
+def test_category_f1_without_edges():
+    lone, none = Graph(2, node_categorical=[1, 1]), Graph(2, node_categorical=[1, 1], edge_categorical=[])
+    joined = Graph(2, [(0, 1)], node_categorical=[1, 1], edge_categorical=[1])
+    for empty in (lone, none):
+        assert metrics.category_f1(empty, lone, "edge") == metrics.category_f1(lone, empty, "edge") == 1
+        assert metrics.category_f1(empty, joined, "edge") == metrics.category_f1(joined, empty, "edge") == 0
+
+
+def test_several_columns_are_averaged():
+    true = path([[6, 1], [7, 1], [8, 2]], [[1, 0], [2, 0]])
+    back = path([[6, 1], [7, 2], [6, 1]], [[1, 0], [1, 0]])
+    assert metrics.category_f1(true, back, "node") == pytest.approx((2 / 3 + 1 / 3) / 2)
+    assert metrics.category_f1(true, back, "edge") == pytest.approx((1 / 2 + 1) / 2)
+    assert metrics.category_f1(true, path([6, 7, 8]), "node") == 0  # a column is missing
+
+
+def test_attributes_by_hand():
+    big = Graph(5, [(0, 1), (1, 2), (2, 3), (3, 4)], node_categorical=[1] * 5, edge_categorical=[1, 1, 2, 2])
+    true = [path([6, 7, 8]), path([6, 7, 8]), big]
+    wrong = Graph(5, [(0, 1), (1, 2), (2, 4)], node_categorical=[1, 1, 1, 2, 2], edge_categorical=[1, 2, 2])
+    measured = metrics.attributes(true, [path([6, 7, 9]), None, wrong])
+    node, edge = [2 / 3, 0, 3 / 5], [1, 0, 2 * 1 / (4 + 3)]
+    assert measured == pytest.approx(
+        {
+            "node_f1": (3 * node[0] + 3 * node[1] + 5 * node[2]) / 11,
+            "edge_f1": (3 * edge[0] + 3 * edge[1] + 5 * edge[2]) / 11,
+            "whole": 0,
+        }
+    )
+    assert metrics.attributes(true, true) == {"node_f1": 1, "edge_f1": 1, "whole": 1}
+
+
+def test_only_what_true_graphs_have_is_measured():
+    bonds = Graph(2, [(0, 1)], edge_categorical=[1])
+    assert metrics.attributes([bonds], [bonds]) == {"edge_f1": 1, "whole": 1}
+    numbers = Graph(2, [(0, 1)], node_continuous=[1.0, 2.0])
+    assert metrics.attributes([numbers], [numbers]) == {"node_rmse": 0, "whole": 1}
+    assert metrics.attributes([PATH], [PATH]) == {"whole": 1}
+    assert metrics.attributes([Graph(1, node_categorical=[1], edge_categorical=[])], [None]) == {
+        "node_f1": 0,
+        "whole": 0,
+    }
+
+
+def test_rmse_by_hand():
+    """Columns are as they are; a node that did not come back is as wrong as the average over all true ones."""
+    one = Graph(2, node_continuous=[[0.0, 10.0], [2.0, 10.0]])
+    two = Graph(3, node_continuous=[[4.0, 20.0], [6.0, 20.0], [8.0, 30.0]])
+    assert metrics.attributes([one, two], [one, two])["node_rmse"] == 0
+    off = Graph(2, node_continuous=[[1.0, 10.0], [2.0, 13.0]])
+    assert metrics.attributes([one, two], [off, two])["node_rmse"] == pytest.approx(((1 + 9) / 10) ** 0.5)
+    shorter = Graph(2, node_continuous=[[4.0, 20.0], [6.0, 20.0]])
+    average = np.array([4.0, 18.0])
+    missing = ((np.array([8, 30]) - average) ** 2).sum()
+    assert metrics.attributes([one, two], [one, shorter])["node_rmse"] == pytest.approx((missing / 10) ** 0.5)
+    gone = sum(((np.array(row) - average) ** 2).sum() for row in ([0, 10], [2, 10]))
+    assert metrics.attributes([one, two], [None, two])["node_rmse"] == pytest.approx((gone / 10) ** 0.5)
+    bare = metrics.attributes([one, two], [Graph(2), two])["node_rmse"]  # its nodes came back, their numbers did not
+    assert bare == pytest.approx((gone / 10) ** 0.5)
+    longer = Graph(4, node_continuous=[[0.0, 10.0], [2.0, 10.0], [99.0, 99.0], [99.0, 99.0]])
+    assert metrics.attributes([one, two], [longer, two])["node_rmse"] == 0  # the size error tells
+
+
+def test_rmse_of_edges_by_hand():
+    true = Graph(3, [(0, 1), (1, 2)], edge_continuous=[[1.0], [5.0]])
+    moved = Graph(3, [(0, 1), (0, 2)], edge_continuous=[[3.0], [5.0]])
+    assert metrics.attributes([true], [moved])["edge_rmse"] == pytest.approx(((4 + (5 - 3) ** 2) / 2) ** 0.5)
+    lone = Graph(4)
+    assert metrics.attributes([true, lone], [true, true])["edge_rmse"] == 0
+    assert metrics.attributes([true, lone], [lone, lone])["edge_rmse"] == pytest.approx(2)
+    wider = Graph(9, [(0, 1), (1, 2), (0, 8)], edge_continuous=[[1.0], [5.0], [7.0]])
+    assert metrics.attributes([true], [wider])["edge_rmse"] == 0
+
+
+def test_the_average_of_many_is_precise():
+    many = Graph(400_000, node_continuous=np.full((400_000, 1), 16777.1))
+    assert metrics.attributes([many], [None])["node_rmse"] < 1e-2
+
+
+def test_whole_by_hand():
+    true = path([6, 7, 8])
+    assert metrics.same_categories(true, true)
+    assert metrics.same_categories(true, true.relabel([2, 0, 1]))
+    assert metrics.same_categories(true, path([8, 7, 6], [2, 1]))  # read from the other end
+    assert not metrics.same_categories(true, path([8, 7, 6]))  # its edges are swapped
+    assert not metrics.same_categories(true, path([7, 6, 8]))  # two categories are
+    assert not metrics.same_categories(true, path([6, 7, 8], [1, 1]))
+    assert not metrics.same_categories(true, Graph(3, [(0, 1), (1, 2)], node_categorical=[6, 7, 8]))
+    assert not metrics.same_categories(true, Graph(4, [(0, 1), (1, 2)], node_categorical=[6, 7, 8, 8]))
+    assert metrics.same_topology(true, path([7, 6, 8]))  # which is another question
+    assert metrics.same_categories(path([6, 7, 8], node_continuous=[1.0, 2, 3]), true)  # as numbers are
+    ring = Graph(6, [(i, (i + 1) % 6) for i in range(6)], node_categorical=[1, 2, 1, 2, 1, 2])
+    assert metrics.same_categories(ring, ring.relabel([3, 4, 5, 0, 1, 2]))
+    assert not metrics.same_categories(ring, Graph(6, ring.edges, node_categorical=[1, 1, 2, 2, 1, 2]))
+    assert metrics.attributes([true] * 3, [true.relabel([2, 0, 1]), None, true])["whole"] == pytest.approx(2 / 3)
+
+
+def test_whole_without_edges():
+    """A block without rows has no say."""
+    true = Graph(3, node_categorical=[1, 2, 2])
+    back = Graph(3, node_categorical=[2, 1, 2], edge_categorical=np.zeros((0, 1), int))
+    assert metrics.same_categories(true, back) and metrics.same_categories(back, true)
+    assert not metrics.same_categories(true, Graph(3, node_categorical=[1, 1, 2]))

@@ -36,7 +36,7 @@ def test_the_papers_table(dataset: str) -> None:
 
 
 def test_every_preset_is_valid_and_has_its_data_set() -> None:
-    assert len(set(presets.names())) == len(presets.names()) == 3 * len(TABLE)
+    assert len(set(presets.names())) == len(presets.names()) == 3 * len(TABLE) + 2 * len(presets.ATTRIBUTED)
     for name in presets.names():
         GeoGAE.from_preset(name).check_params()
         assert presets.read(name)["dataset"] in datasets.names()
@@ -59,6 +59,15 @@ def test_plain_presets_are_ours_with_the_papers_size_of_z(dataset: str) -> None:
     assert values["dataset"] == dataset and model.architecture == "parallel"
     assert model.latent_dim == GeoGAE.from_preset(f"paper/{dataset.lower()}").latent_dim
     assert values.keys() == {"dataset", "dim", "order", "latent_dim"}
+
+
+@pytest.mark.parametrize("name", presets.ATTRIBUTED)
+def test_presets_with_attributes(name: str) -> None:
+    """The paper's own ones with attributes decoded, and ours with the same size of z."""
+    paper, ours = presets.read(f"paper-attributes/{name}"), presets.read(f"attributes/{name}")
+    assert paper == presets.read(f"paper/{name}") | {"attributes": "decoded"}
+    assert ours.keys() == {"dataset", "dim", "order", "latent_dim", "attributes"} and ours["attributes"] == "decoded"
+    assert (ours["dataset"], ours["latent_dim"]) == (paper["dataset"], paper["latent_dim"])
 
 
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
@@ -125,6 +134,9 @@ BAD = {
     "batch_size": (2.5, "batch_size=2.5 must be a whole number, at least 1"),
     "epochs": (0, "epochs=0 must be a whole number, at least 1, or None"),
     "minutes": (float("nan"), "minutes=nan must be a number"),
+    "core_minutes": (0, "core_minutes=0 must be a number, at least 0.001, or None"),
+    "attributes": ("kept", "attributes='kept' is not known; valid are ignored, encoded, decoded"),
+    "feature_weight": (-0.5, "feature_weight=-0.5 must be a number, at least 0"),
     "rho": (float("inf"), "rho=inf must be a number"),
     "seed": (True, "seed=True must be a whole number, at least 0"),
     "passes": ("3", "passes='3' must be a whole number"),
@@ -148,5 +160,8 @@ def test_values_that_cannot_be(name: str, value: object, said: str) -> None:
 
 
 def test_no_end() -> None:
-    with pytest.raises(GeoGAEError, match="training needs an end: set epochs, minutes, or both"):
+    with pytest.raises(GeoGAEError, match="training needs an end: set one of epochs, minutes, core_minutes"):
         GeoGAE("sequential", epochs=None, minutes=None).check_params()
+    for end in ("epochs", "minutes", "core_minutes"):
+        GeoGAE("sequential", **{"epochs": None, end: 1}).check_params()
+    GeoGAE("parallel", epochs=None).check_params()  # it is not trained step by step

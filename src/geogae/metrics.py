@@ -82,6 +82,8 @@ def attributes(true: Sequence[Graph], decoded: Sequence[Graph | None]) -> dict[s
     is not compared.
     ``whole``: the rate of graphs that are isomorphic with all categories equal.
     """
+    if len(true) != len(decoded) or not len(true):
+        raise GeoGAEError(f"{len(true)} true and {len(decoded)} decoded graphs; give equally many, at least one")
     nodes = np.array([graph.n for graph in true], dtype=float)
     pairs = list(zip(true, decoded, strict=True))
     measured = {}
@@ -103,6 +105,8 @@ def category_f1(true: Graph, decoded: Graph, kind: str) -> float:
         return 1.0
     if wanted.shape[1] != found.shape[1]:
         return 0.0
+    if not wanted.shape[1]:
+        return 2 * len(np.intersect1d(there, here, assume_unique=True)) / both  # no columns: what is there counts
     _, one, other = np.intersect1d(there, here, assume_unique=True, return_indices=True)
     hits = (wanted[one] == found[other]).sum(0)  # (columns,)
     return float((2 * hits / both).mean())

@@ -97,5 +97,12 @@ def _tables(payload: Payload) -> dict[str, np.ndarray]:
 def _fill(payload: Payload, tables: dict[str, Tensor]) -> None:
     arrays = {name: table.numpy() for name, table in tables.items()}
     surprises = payload.surprises
+    known = max([*surprises.node_sizes, *surprises.edge_sizes], default=0)
+    if len({len(arrays[name]) for name in ("contexts", "codes", "counts")}) > 1 or (
+        len(arrays["codes"]) and not 0 <= arrays["codes"].min() <= arrays["codes"].max() < known
+    ):
+        raise ValueError("the tables of a payload do not belong together")
+    if any(arrays[name].shape != had.shape for name, had in _tables(payload).items() if name.endswith("averages")):
+        raise ValueError("the averages of a payload have another shape")
     surprises.contexts, surprises.codes, surprises.counts = (arrays[name] for name in ("contexts", "codes", "counts"))
     payload.averages = [arrays["node_averages"], arrays["edge_averages"]]

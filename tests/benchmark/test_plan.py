@@ -149,7 +149,7 @@ def test_a_result_lies_within_the_folder_whatever_the_names(dataset: str, value:
         ({"methods": ["linear"], "sizes": [1]}, "latent_dim=1 must be a whole number, at least 2"),
         ({"methods": ["sequential"], "sizes": [100]}, "latent_dim=100 must be a multiple of token_dim=64"),
         ({"methods": ["sequential"], "changes": {"minutes": 0}}, "minutes=0 must be a number, at least 0.001"),
-        ({"methods": ["sequential"], "changes": {"epochs": None}}, "training needs an end: set epochs, minutes"),
+        ({"methods": ["sequential"], "changes": {"epochs": None}}, "training needs an end: set one of epochs"),
     ],
 )
 def test_what_cannot_be_is_said_before_anything_runs(changed: dict[str, Any], said: str) -> None:

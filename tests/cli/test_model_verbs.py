@@ -12,6 +12,7 @@ import pytest
 
 from geogae import GeoGAE, Graph, datasets, formats, metrics, presets
 from geogae.cli.train import parse_changes
+from geogae.graph import ATTRIBUTES
 from shell import Run
 
 TINY = {"token_dim": 16, "latent_dim": 32, "encoder_hidden": 32, "encoder_layers": 1, "encoder_heads": 2}
@@ -93,6 +94,22 @@ def test_train_as_json_and_resume(run: Run, trained: Path) -> None:
     assert Path("run/model.safetensors").read_bytes() == weights
 
 
+def test_core_minutes_end_a_training_and_a_resumed_one(run: Run) -> None:
+    asked = ("train", "paper/mutag", "--data", "graphs.jsonl", "--out", "run", *SMALL)
+
+    def rows() -> list[dict[str, Any]]:
+        return [json.loads(line) for line in Path("run/metrics.jsonl").read_text().splitlines()]
+
+    assert run(*asked, "--core-minutes", 0.005).code == 0
+    first = rows()[-1]
+    assert 0.3 <= first["core_seconds"] < 30 and first["epoch"] != 200
+    assert run(*asked, "--core-minutes", 0.005, "--resume").code == 0 and rows()[-1] == first
+    more = first["core_seconds"] + 0.3
+    assert run(*asked, "--core-minutes", more / 60, "--resume").code == 0
+    assert rows()[-1]["core_seconds"] >= round(more, 2) and rows()[-1]["step"] > first["step"]
+    assert len(GeoGAE.load("run").encode(formats.read("graphs.jsonl"))) == 24
+
+
 def test_resume_before_the_first_checkpoint(run: Run, trained: Path) -> None:
     Path("run/state.safetensors").unlink()
     options = ("--data", "graphs.jsonl", "--out", "run", "--epochs", 1, *SMALL)
@@ -168,6 +185,52 @@ def test_a_template_needs_graphs_of_one_size(run: Run) -> None:
     assert err.splitlines()[-1].startswith("error: order='template' needs graphs of one size, not of ")
 
 
+def test_attributes_there_and_back(run: Run) -> None:
+    code, out, err = run("train", "attributes/mutag", "--data", "graphs.jsonl", "--out", "run")
+    assert (code, err) == (0, "note: 17 graphs to train on, 3 to choose by; the run is in run\n")
+    assert files("run") == ["config.json", "model.safetensors", "run.json"]
+    code, out, err = run("evaluate", "run", "--split", "train", "--json")
+    scores = json.loads(out)
+    assert (code, err) == (0, "") and {scores[name] for name in ("f1", "node_f1", "edge_f1", "whole")} == {1}
+    graphs = datasets.split(formats.read("graphs.jsonl"), 0)[0]
+    formats.write(graphs, "train.jsonl")
+    assert run("encode", "run", "train.jsonl", "-o", "z.npy").code == 0
+    assert run("decode", "run", "z.npy", "-o", "back.jsonl").code == 0
+    for true, back in zip(GeoGAE.load("run").ordered(graphs), formats.read("back.jsonl"), strict=True):
+        assert back.edges.tolist() == true.edges.tolist() and back.label is None
+        assert back.node_categorical is not None and np.array_equal(back.node_categorical, true.node_categorical)
+        assert back.edge_categorical is not None and np.array_equal(back.edge_categorical, true.edge_categorical)
+
+
+def test_a_category_that_no_graph_had(run: Run) -> None:
+    assert run("train", "attributes/mutag", "--data", "graphs.jsonl", "--out", "run").code == 0
+    some = formats.read("graphs.jsonl")[:2]
+    formats.write([some[0], changed(some[1], node_categorical=np.full((some[1].n, 1), 99), name="gold")], "gold.jsonl")
+    before = files()
+    code, out, err = run("encode", "run", "gold.jsonl", "-o", "z.npy")
+    said = (
+        "graph 'gold': node_categorical column 0 holds 99, which no graph that the model was fitted on has; valid are "
+    )
+    assert (code, out) == (2, "") and files() == before and err.count("\n") == 1 and err.startswith(f"error: {said}")
+    code, out, err = run("evaluate", "run", "gold.jsonl", "--json")
+    assert code == 0 and f"warning: 1 of 2 graphs are lost, the first: {said}" in err
+    assert json.loads(out)["unknown_attributes"] == 1
+
+
+def test_attributes_that_are_not_there(run: Run) -> None:
+    formats.write([graph.topology() for graph in formats.read("graphs.jsonl")], "plain.jsonl")
+    code, out, err = run("train", "attributes/mutag", "--data", "plain.jsonl", "--out", "run")
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1] == (
+        "error: the graphs carry no attributes; give graphs that do, or attributes='ignored'"
+    )
+    assert not Path("run/run.json").exists()  # free for another try
+
+
+def changed(graph: Graph, **fields: Any) -> Graph:
+    return Graph(graph.n, graph.edges, **{name: getattr(graph, name) for name in ATTRIBUTES} | fields)
+
+
 def test_linear_and_a_graph_that_is_too_large(run: Run) -> None:
     assert run("train", "linear/mutag", "--data", "graphs.jsonl", "--out", "run").code == 0
     formats.write([*formats.read("graphs.jsonl")[:2], Graph(29, [(0, 28)], name="large")], "large.jsonl")
@@ -185,15 +248,18 @@ def test_linear_and_a_graph_that_is_too_large(run: Run) -> None:
 def test_where_values_come_from(run: Run) -> None:
     Path("my.toml").write_text("dim = 4\nseed = 3\nminutes = 9\n" + "".join(f"{k} = {v}\n" for k, v in TINY.items()))
     for name, options, expected in (
-        ("a", ["--epochs", 1], (3, 1, None)),
-        ("b", ["--epochs", 1, "--seed", 5], (5, 1, None)),
-        ("c", ["--minutes", 5, "--set", "epochs=1"], (3, 1, 5)),
-        ("d", ["--set", "epochs=1", "--set", "seed=0", "--set", "minutes=none"], (0, 1, None)),
+        ("a", ["--epochs", 1], (3, 1, None, None)),
+        ("b", ["--epochs", 1, "--seed", 5], (5, 1, None, None)),
+        ("c", ["--minutes", 5, "--set", "epochs=1"], (3, 1, 5, None)),
+        ("d", ["--set", "epochs=1", "--set", "seed=0", "--set", "minutes=none"], (0, 1, None, None)),
+        ("e", ["--core-minutes", 2], (3, None, None, 2)),
+        ("f", ["--core-minutes", 2, "--minutes", 5, "--set", "epochs=1"], (3, 1, 5, 2)),
     ):
         assert run("train", "my.toml", "--data", "graphs.jsonl", "--out", name, *options).code == 0
         about = json.loads((Path(name) / "run.json").read_text())
         params = about["params"]
-        assert (params["seed"], params["epochs"], params["minutes"]) == expected and about["seed"] == expected[0]
+        told = tuple(params[name] for name in ("seed", "epochs", "minutes", "core_minutes"))
+        assert told == expected and about["seed"] == expected[0]
 
 
 def test_changes() -> None:
@@ -221,8 +287,14 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "unknown parameter": ((*TRAIN, "--set", "colour=red"), "'colour' is no parameter of GeoGAE; valid are"),
     "bad value": ((*TRAIN, "--set", "lr=fast"), "lr='fast' must be a number, at least 1e-12"),
     "no pair": ((*TRAIN, "--set", "lr"), "--set 'lr' must be NAME=VALUE, such as --set lr=5e-4"),
-    "no end": ((*TRAIN, "--set", "epochs=none"), "training needs an end: set epochs, minutes, or both"),
+    "no end": ((*TRAIN, "--set", "epochs=none"), "training needs an end: set one of epochs, minutes, core_minutes"),
     "no time": ((*TRAIN, "--minutes", 0), "minutes=0.0 must be a number, at least 0.001"),
+    "no processor time": ((*TRAIN, "--core-minutes", 0), "core_minutes=0.0 must be a number, at least 0.001"),
+    "endless processor time": ((*TRAIN, "--core-minutes", "inf"), "core_minutes=inf must be a number, at least"),
+    "unknown use of attributes": (
+        (*TRAIN, "--set", "attributes=kept"),
+        "attributes='kept' is not known; valid are ignored, encoded, decoded",
+    ),
     "heads": ((*TRAIN, "--set", "encoder_heads=5"), "heads=5 does not cut token_dim=64"),
     "device": ((*TRAIN, "--set", "device=warp"), "device='warp' cannot be used"),
     "run folder in use": (

@@ -17,7 +17,7 @@ from geogae.geometry import family
 from geogae.geometry.cloud import margins
 from geogae.geometry.differentiable import focal
 from geogae.geometry.differentiable import margins as torch_margins
-from geogae.geometry.family import COLD, HOT, MARGIN, RATE, REACH, fit_in_family
+from geogae.geometry.family import COLD, FREE, HOT, MARGIN, NEAR, RATE, REACH, Bounds, fit_in_family
 from geogae.geometry.fitting import fit_clouds
 from geogae.graph import Graph
 
@@ -187,26 +187,138 @@ def test_the_descent_is_adam_on_autograd_s_gradient() -> None:
     np.testing.assert_allclose(found, expected, atol=2e-3)
 
 
-# -- numbers of further nodes, and a pull ---
+# -- numbers beside the balls, and a pull ---
 
 
-def test_numbers_are_drawn_to_where_they_round_right() -> None:
-    """The last number of a slot is no ball's: it stands for a number of nodes."""
+def beside(e: int, seed: int = 1, k: int = K) -> np.ndarray:
+    """Loadings (k, slots, e) of further numbers."""
+    return np.random.default_rng([seed, 2]).normal(size=(k, SLOTS, e)).astype(f32)
+
+
+def free(n: int, e: int, weight: float = 30.0) -> Bounds:
+    return Bounds(np.full((n, e), -FREE, f32), np.full((n, e), FREE, f32), np.full(e, weight, f32))
+
+
+def told(points: np.ndarray, mean: np.ndarray, loadings: np.ndarray) -> np.ndarray:
+    """All numbers of all slots, (G, slots, d + e)."""
+    return mean + np.einsum("gk,ksd->gsd", points.astype(float), loadings.astype(float))
+
+
+@pytest.mark.parametrize("width", [0.2, 1.0, 7.0])
+def test_numbers_are_drawn_between_their_bounds(width: float) -> None:
+    """The last number of a slot is no ball's; beyond a width of 1 none is drawn further in."""
     means, loadings, joined, points = around(EXACT)
+    loadings = np.concatenate([loadings, beside(1)], axis=2)
     random = np.random.default_rng(1)
-    beside = random.normal(size=(K, SLOTS, 1)).astype(f32)
-    loadings = np.concatenate([loadings, beside], axis=2)
+    moved = 0
     for mean, one, point in zip(means, joined, points, strict=True):
-        counts = random.integers(0, 9, SLOTS).astype(f32)
-        mean = np.column_stack([mean, counts - np.tensordot(point, beside[..., 0], 1)]).astype(f32)
-        more = counts[: len(one)]
-        assert np.array_equal(fit_in_family(point[None], mean, loadings, [one], 50, more=[more])[0], point)
-        start = (point + 0.3 * random.normal(size=K)).astype(f32)
-        [found] = fit_in_family(start[None], mean, loadings, [one], 2000, more=[more])
-        off = np.abs((mean + np.tensordot(found, loadings, 1))[: len(one), -1] - more)
-        assert off.max() < family.NEAR + 1e-4
-        [right] = signed(found[None], mean[:, :-1], loadings[..., :-1], [one])
+        middle = random.integers(0, 9, (SLOTS, 1)).astype(f32)
+        mean = np.column_stack([mean, middle - np.tensordot(point, loadings[..., -1:], 1)]).astype(f32)
+        low, high = middle[: len(one)] - f32(width / 2), middle[: len(one)] + f32(width / 2)
+        bounds = [Bounds(low, high, np.array([300], f32))]
+        assert np.array_equal(fit_in_family(point[None], mean, loadings, [one], 50, bounds=bounds)[0], point)
+        start = (point + 0.3 * random.normal(size=K)).astype(f32)[None]
+        found = fit_in_family(start, mean, loadings, [one], 2000, bounds=bounds)
+        numbers, inner = told(found, mean, loadings)[0, : len(one), -1:], NEAR * min(width, 1) - 1e-4
+        assert (low + inner <= numbers).all() and (numbers <= high - inner).all()
+        moved += not np.array_equal(found, start)
+        [right] = signed(found, mean[:, :-1], loadings[..., :-1], [one])
         assert right.min(initial=1) >= MARGIN - 1e-5
+    assert moved >= 3
+
+
+def test_one_bound_may_be_free() -> None:
+    """Each number at 0 is to be beyond 1, or below -1, and no nearer than that."""
+    mean, loadings = np.zeros((1, 2 + 4), f32), np.zeros((4, 1, 6), f32)
+    loadings[:, 0, 2:] = np.eye(4)
+    low = np.array([[1, 1, -FREE, -FREE]], f32)
+    high = np.array([[FREE, FREE, -1, -1]], f32)
+    starts = np.array([[0, 50, 0, -50]], f32)
+    bounds = [Bounds(low, high, np.ones(4, f32))]
+    [found] = fit_in_family(starts, mean, loadings, [np.zeros((1, 1), bool)], 300, bounds=bounds)
+    assert 1 + NEAR <= found[0] < 2 and -2 < found[2] <= -1 - NEAR
+    assert found[[1, 3]].tolist() == [50, -50]
+
+
+def test_a_value_that_is_asked_for_is_never_wrong() -> None:
+    """It does not begin a descent, however far off it is; where one is on anyway, it draws."""
+    means, loadings, joined, points = around(EXACT)
+    loadings = np.concatenate([loadings, beside(2)], axis=2)
+    for mean, one, point in zip(means, joined, points, strict=True):
+        mean = np.pad(mean, ((0, 0), (0, 2)))
+        wanted = np.full((len(one), 2), 40, f32)
+        bounds = [Bounds(wanted, wanted, np.ones(2, f32))]
+        assert np.array_equal(fit_in_family(point[None], mean, loadings, [one], 100, bounds=bounds)[0], point)
+
+
+def test_values_are_drawn_to_softly() -> None:
+    count = 30
+    (mean, loadings), joined, starts = some_family(), some_graphs(count), some_starts(count)
+    mean, loadings = np.pad(mean, ((0, 0), (0, 1))), np.concatenate([loadings, beside(1)], axis=2)
+    wanted = [np.random.default_rng(n).normal(size=(len(one), 1)).astype(f32) for n, one in enumerate(joined)]
+    distances = []
+    for weight in (0, 1):
+        bounds = [Bounds(own, own, np.array([weight], f32)) for own in wanted]
+        found = fit_in_family(starts, mean, loadings, joined, 100, bounds=bounds)
+        numbers = told(found, mean, loadings)[..., -1:]
+        distances.append(np.mean([np.abs(a[: len(b)] - b).mean() for a, b in zip(numbers, wanted, strict=True)]))
+        after = wrong(found, mean[:, :D], loadings[..., :D], joined, slack=-1e-4)
+        assert (after <= wrong(starts, mean[:, :D], loadings[..., :D], joined, slack=1e-4)).all()
+    assert distances[0] > 1.1 * distances[1]
+
+
+@pytest.mark.parametrize("weight", [0.0, 30.0])
+def test_bounds_that_are_free_change_nothing(weight: float) -> None:
+    """What is beside the balls may be as wild as it likes."""
+    count = 20
+    (mean, loadings), joined, starts = some_family(), some_graphs(count), some_starts(count)
+    expected = fit_in_family(starts, mean, loadings, joined, 20)
+    wide = np.concatenate([mean, 1e6 * beside(3)[0]], axis=1), np.concatenate([loadings, 1e3 * beside(3)], axis=2)
+    found = fit_in_family(starts, *wide, joined, 20, bounds=[free(len(one), 3, weight) for one in joined])
+    assert (expected != starts).any(1).sum() > 10
+    np.testing.assert_allclose(found, expected, atol=1e-3)  # sums of more terms round otherwise
+    right = (expected == starts).all(1)
+    assert right.any() and np.array_equal(found[right], starts[right])
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**16), st.sampled_from([1, 20, 150]), st.sampled_from([1.0, 30.0, 300.0]))
+def test_never_more_wrong_pairs_and_numbers_than_at_the_start(seed: int, steps: int, weight: float) -> None:
+    (mean, loadings), joined, starts = some_family(seed), some_graphs(4, seed), some_starts(4, seed)
+    mean, loadings = np.pad(mean, ((0, 0), (0, 2))), np.concatenate([loadings, beside(2, seed)], axis=2)
+    random = np.random.default_rng([seed, 3])
+    bounds = []
+    for one in joined:
+        low = random.normal(size=(len(one), 2)).astype(f32)
+        high = (low + random.choice([0.3, 1, FREE], low.shape)).astype(f32)
+        bounds.append(Bounds(low, high, np.full(2, weight, f32)))
+
+    def amiss(points: np.ndarray, hair: float) -> np.ndarray:
+        numbers = told(points, mean, loadings)[..., D:]
+        inside = [np.minimum(own[: len(b.low)] - b.low, b.high - own[: len(b.low)])
+                  for own, b in zip(numbers, bounds, strict=True)]  # fmt: skip
+        pairs = wrong(points, mean[:, :D], loadings[..., :D], joined, slack=hair)
+        return pairs + np.array([(own <= hair).sum() for own in inside])
+
+    found = fit_in_family(starts, mean, loadings, joined, steps, bounds=bounds)
+    assert (amiss(found, -1e-4) <= amiss(starts, 1e-4)).all()
+
+
+def test_bounds_are_a_graph_s_own() -> None:
+    """Those of the graphs beside it, and of slots beyond it, play no part."""
+    count = 12
+    (mean, loadings), joined, starts = some_family(), some_graphs(count), some_starts(count)
+    mean, loadings = np.pad(mean, ((0, 0), (0, 2))), np.concatenate([loadings, beside(2)], axis=2)
+    random = np.random.default_rng(0)
+    lows = [random.normal(size=(len(one), 2)).astype(f32) for one in joined]
+    bounds = [Bounds(low, low + f32(1), np.full(2, 30, f32)) for low in lows]
+    together = fit_in_family(starts, mean, loadings, joined, 60, bounds=bounds)
+    for graph in range(count):
+        alone = slice(graph, graph + 1)
+        found = fit_in_family(starts[alone], mean, loadings, joined[alone], 60, bounds=bounds[alone])
+        assert np.array_equal(found[0], together[graph])
+    unbound = fit_in_family(starts, mean, loadings, joined, 60, bounds=[free(len(one), 2) for one in joined])
+    assert (unbound != together).any(1).sum() > count / 2
 
 
 def test_a_pull_keeps_points_near_home() -> None:

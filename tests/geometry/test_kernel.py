@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -128,3 +132,32 @@ def test_a_shared_ball_keeps_its_radius() -> None:
 def test_the_smallest_graphs(n: int) -> None:
     _, _, step, wrong, narrow = run(Graph(n), 1)
     assert wrong == narrow == 0 and step < 100
+
+
+DESCEND = """
+import numpy as np
+from geogae.geometry.kernel import descend
+
+f32, random, n = np.float32, np.random.default_rng(0), 12
+joined = np.triu(random.random((n, n)) < 0.25, 1)
+sign = np.where(joined | joined.T, 1, -1).astype(np.int8)
+centers, raw = random.normal(size=(2, n)).astype(f32), np.full(n, 0.5, f32)
+steps, _, _ = descend(
+    centers, raw, sign, 0, f32(0.5), f32(2), f32(0.4), f32(0.4), f32(0.2), 0.2, 200, 100, np.zeros(1, bool)
+)
+loaded, compiled = (sum(counter.values()) for counter in descend.stats[1:])
+print(loaded, compiled, steps, centers.tobytes().hex(), raw.tobytes().hex())
+"""
+
+
+def test_a_process_that_compiles_rounds_as_one_that_loads_does(tmp_path: Path) -> None:
+    """To the last bit: else the first run of a new installation gives other clouds than all later ones."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "OMP_NUM_THREADS": "1"}
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", DESCEND], env=environment, capture_output=True, text=True, check=True
+        ).stdout.split()
+        for _ in range(2)
+    )
+    assert first[:2] == ["0", "1"] and second[:2] == ["1", "0"]  # one compiled, the other loaded
+    assert int(first[2]) > 50 and first[2:] == second[2:]

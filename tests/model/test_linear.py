@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.decomposition import PCA
 
 from geogae.errors import GeoGAEError
-from geogae.model.linear import LEAST, NOISE, LinearAutoencoder, completed, principal_components
+from geogae.model.linear import LEAST, NOISE, LinearAutoencoder, completed, principal_components, spare_axes
 from geogae.training.checkpoint import load_checkpoint, save_checkpoint
 
 D = 3
@@ -251,6 +251,188 @@ def test_a_variational_z_is_the_same_in_units_of_its_spread():
     alike.fit(clouds([5]) * 3)  # no spread, and axes that are idle
     assert alike.encode(*padded(clouds([5]))).isfinite().all()
     assert alike.decode(alike.encode(*padded(clouds([5, 2]))), SLOTS).sizes.tolist() == [5, 2]
+
+
+# -- each number met to its own deviation ---
+
+
+def regression(model, nodes, noise):
+    """The likeliest components of one graph's nodes (n, d), by least squares in float64 as in a textbook."""
+    there = np.isfinite(noise.ravel())
+    loadings = (model.axes.double() * model.deviations.double()[:, None]).numpy()[:, : nodes.size][:, there]
+    offset = (nodes.ravel() - model.mean.double().numpy()[: nodes.size])[there]
+    unit = noise.ravel()[there]
+    system = np.concatenate([(loadings / unit).T, np.eye(len(loadings))])
+    components = np.linalg.lstsq(system, np.append(offset / unit, np.zeros(len(loadings))), rcond=None)[0]
+    return components * model.deviations.double().numpy()
+
+
+@pytest.mark.parametrize("latent_dim", [5, 12, 40])
+def test_numbers_that_are_met_alike_give_the_same_z_however_they_are_read(latent_dim):
+    model = fitted(clouds([8, 3, 5, 8, 7, 2, 8, 4] * 5), latent_dim)
+    balls, sizes = padded(clouds(range(1, SLOTS + 1), seed=5))
+    alike = torch.full_like(balls, NOISE)
+    z, own = model.encode(balls, sizes), model.encode(balls, sizes, alike)
+    assert own.numpy() == pytest.approx(z.numpy(), abs=1e-4)
+    assert len({tuple(row) for row in z.round(decimals=2).tolist()}) == SLOTS
+    far = torch.where(torch.arange(SLOTS)[:, None] < sizes[:, None, None], balls, torch.nan)
+    assert torch.equal(model.encode(far, sizes, alike), own)  # beyond its size, nothing of a graph is read
+
+
+@settings(max_examples=40)
+@given(st.integers(1, SLOTS), st.integers(2, 30), st.integers(0, 2**16), st.sampled_from([0.0, 0.4, 1.0]))
+def test_the_likeliest_components_are_those_of_a_regression(n, latent_dim, seed, absent):
+    """In either form, as n·d numbers are fewer or more than the components."""
+    random = np.random.default_rng(seed)
+    model = fitted(clouds(random.integers(1, SLOTS + 1, 20), seed), latent_dim)
+    [nodes] = clouds([n], seed + 1)
+    noise = (10.0 ** random.uniform(-3, 1, (n, D))).astype(np.float32)
+    noise[random.random((n, D)) < absent] = np.inf
+    z = model.encode(torch.from_numpy(nodes)[None], torch.tensor([n]), torch.from_numpy(noise)[None])
+    expected = regression(model, nodes.astype(float), noise.astype(float))
+    assert z[0, 1:].numpy() == pytest.approx(expected, abs=1e-3)
+
+
+def test_both_forms_agree(model):
+    """A number that is met to a huge deviation says nothing, but makes the system larger than z."""
+    [nodes] = clouds([SLOTS], seed=3)
+    noise = np.full((SLOTS, D), 1e6, np.float32)
+    noise[:3] = NOISE
+    few = np.where(noise < 1, noise, np.inf).astype(np.float32)
+    assert np.isfinite(few).sum() < model.components < np.isfinite(noise).sum()
+    both = torch.from_numpy(np.stack([noise, few]))
+    z = model.encode(torch.from_numpy(np.stack([nodes] * 2)), torch.tensor([SLOTS] * 2), both)
+    assert z[0].numpy() == pytest.approx(z[1].numpy(), abs=1e-4) and z[0, 1:].abs().max() > 0.1
+
+
+@pytest.mark.parametrize("latent_dim", [5, 40])
+def test_where_there_is_nothing_to_be_met_nothing_is_read(latent_dim):
+    model = fitted(clouds([8, 3, 5, 8, 7, 2, 8, 4] * 5), latent_dim)
+    balls, sizes = padded(clouds([8, 5], seed=5))
+    noise = torch.full_like(balls, NOISE)
+    noise[:, 1::2] = noise[:, 0, 1:] = torch.inf
+    z = model.encode(balls, sizes, noise)
+    other = balls.masked_fill(noise.isinf(), torch.nan)
+    assert torch.equal(model.encode(other, sizes, noise), z)
+    assert not torch.equal(model.encode(balls + 1, sizes, noise), z)
+    nothing = model.encode(balls, sizes, torch.full_like(balls, torch.inf))
+    assert not nothing[:, 1:].any() and nothing[:, 0].tolist() == [8, 5]
+
+
+def test_what_is_met_closely_comes_back_before_the_rest(model):
+    """24 numbers do not fit 11 components; those with the smaller deviations do."""
+    balls, sizes = padded(clouds([SLOTS] * 4, seed=6))
+    noise = torch.full_like(balls, 10.0)
+    noise[:, ::3] = NOISE  # 9 numbers
+    off = (model.decode(model.encode(balls, sizes, noise), SLOTS).balls - balls).abs()
+    assert off[:, ::3].max() < 1e-2 and off[:, 1::3].mean() > 0.3
+
+
+# -- riders ---
+
+
+def carrying(training, riders, latent_dim=15, **how):
+    model = LinearAutoencoder(D, slots=SLOTS, latent_dim=latent_dim, riders=riders.shape[1], **how)
+    model.fit(training, riders)
+    return model
+
+
+@pytest.mark.parametrize("variational", [False, True])
+def test_riders_come_back_and_the_rest_is_as_without_them(variational):
+    random = np.random.default_rng(0)
+    training, riders = clouds([8, 3, 5, 8, 7, 2, 8, 4] * 5), random.normal(3, 50, (40, 3)).astype(np.float32)
+    model = carrying(training, riders, variational=variational)
+    plain = LinearAutoencoder(D, slots=SLOTS, latent_dim=12, variational=variational)
+    plain.fit(training)
+    balls, sizes = padded(clouds([8, 6, 1], seed=3))
+    own = torch.from_numpy(random.normal(-9, 99, (3, 3)).astype(np.float32))
+    z = model.encode(balls, sizes, riders=own)
+    assert z.shape == (3, 15) and torch.equal(z[:, :12], plain.encode(balls, sizes))
+    told, components, back = model.parts(z)
+    assert back.numpy() == pytest.approx(own.numpy(), rel=1e-5, abs=1e-4)
+    assert told.numpy() == pytest.approx(sizes.numpy(), abs=1e-5)
+    assert model.assembled(told, components, back).numpy() == pytest.approx(z.numpy(), abs=1e-5)
+    without = model.encode(balls, sizes)
+    assert torch.equal(without[:, :12], z[:, :12])
+    assert model.parts(without)[2].numpy() == pytest.approx(np.zeros((3, 3)), abs=1e-4)
+    assert torch.equal(model.decode(without, SLOTS).balls, model.decode(z, SLOTS).balls)
+
+
+def test_a_variational_z_standardises_riders():
+    random = np.random.default_rng(0)
+    riders = (random.normal(size=(40, 4)) * (1, 100, 0, 1e-3) + (0, -70, 5, 0)).astype(np.float32)
+    training = clouds([8, 3, 5, 8, 7, 2, 8, 4] * 5)
+    model = carrying(training, riders, variational=True)
+    z = model.encode(*padded(training), riders=torch.from_numpy(riders)).double().numpy()[:, -4:]
+    assert z.mean(0) == pytest.approx(np.zeros(4), abs=1e-4)
+    assert z[:, :2].std(0) == pytest.approx(np.ones(2), abs=1e-4)
+    assert z[:, 2:].std(0) == pytest.approx([0, riders[:, 3].std() / LEAST], abs=1e-5)  # as little as any axis
+    plain = carrying(training, riders)
+    assert torch.equal(plain.encode(*padded(training), riders=torch.from_numpy(riders))[:, -4:], torch.tensor(riders))
+
+
+# -- spare axes ---
+
+
+def padded_numbers(sizes, d, seed=0):
+    random = np.random.default_rng(seed)
+    numbers = random.normal(size=(len(sizes), max(sizes), d)) * 3.0 ** -np.arange(d)
+    return numbers * (np.arange(max(sizes)) < np.array(sizes)[:, None])[..., None]
+
+
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=9), st.integers(1, 20), st.integers(1, 20), st.integers(0, 99))
+def test_spare_axes_are_orthonormal_and_across_the_others(sizes, count, more, seed):
+    rows = padded_numbers(sizes, 3, seed)
+    p = rows[0].size
+    axes = completed(principal_components(rows.reshape(len(rows), -1), count)[1], count)
+    drawn, deviations = spare_axes(axes, rows, np.array(sizes), more)
+    assert len(drawn) == min(more, p - len(axes))
+    both = np.concatenate([axes, drawn])
+    assert both @ both.T == pytest.approx(np.eye(len(both)), abs=1e-9)
+    offsets = (rows - rows.mean(0)).reshape(len(rows), -1)
+    assert deviations == pytest.approx((offsets @ drawn.T).std(0))
+    again, _ = spare_axes(axes, rows, np.array(sizes), more)
+    assert np.array_equal(again, drawn)
+
+
+def test_spare_axes_lean_to_the_places_that_vary_and_the_slots_that_graphs_reach():
+    rows = padded_numbers([12] * 5 + [4] * 45, 3)
+    drawn, _ = spare_axes(np.zeros((0, 36)), rows, np.array([12] * 5 + [4] * 45), 6)
+    weight = (drawn**2).sum(0).reshape(12, 3)
+    assert (np.diff(weight.sum(0)) < 0).all() and weight[:4].mean() > 2 * weight[4:].mean()
+    assert weight[4:].min() > 0  # yet none is out of reach
+
+
+def test_a_share_of_the_axes_is_spare():
+    training = clouds([8, 3, 5, 8, 7, 2, 8, 4] * 5)
+    plain, model = (LinearAutoencoder(D, slots=SLOTS, latent_dim=16, riders=5, spare=s) for s in (0.0, 0.3))
+    plain.fit(training)
+    model.fit(training)
+    assert model.axes.shape == (10, SLOTS * D) and torch.equal(model.axes[:7], plain.axes[:7])
+    assert not torch.equal(model.axes[7:], plain.axes[7:])
+    assert model.axes @ model.axes.T == pytest.approx(torch.eye(10), abs=1e-5)
+    assert (model.deviations >= LEAST).all()
+
+
+def test_a_surprise_where_training_had_none_comes_back_along_spare_axes():
+    """Surprises of training graphs come in the first slots alone, later in any."""
+    random = np.random.default_rng(0)
+    training = [np.column_stack([cloud[:, :2], np.zeros(len(cloud))]) for cloud in clouds([8] * 60, seed=1)]
+    for cloud in training:
+        cloud[random.integers(0, 3), 2] = 1
+    off = []
+    for spare in (0.0, 0.5):
+        model = LinearAutoencoder(D, slots=SLOTS, latent_dim=20, spare=spare)
+        model.fit(training)
+        [given] = clouds([8], seed=2)
+        given[:, 2] = 0
+        given[6, 2] = 1
+        noise = np.full((8, 3), np.inf, np.float32)
+        noise[:, 2] = NOISE
+        nodes, sizes = torch.from_numpy(given)[None], torch.tensor([8])
+        back = model.decode(model.encode(nodes, sizes, torch.from_numpy(noise)[None]), SLOTS).balls
+        off.append(float((back - nodes)[..., 2].abs().max()))
+    assert off[0] > 0.5 and off[1] < 0.05
 
 
 # -- what no z is ---

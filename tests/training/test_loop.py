@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import math
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 import torch
 from test_checkpoint import full_disk
-from toys import files, noisy, same, score, strange, toy
+from toys import files, noisy, same, score, strange, timeless, toy
 
 from geogae import GeoGAEError
 from geogae.training import loop
@@ -84,13 +85,47 @@ def test_long_validations_do_not_eat_the_budget(monkeypatch: pytest.MonkeyPatch)
     assert at.finished and at.seconds < 75
 
 
-def test_whichever_comes_first() -> None:
-    assert toy(epochs=1, minutes=60).run().step == 5
-    assert toy(epochs=10**6, minutes=0.002).run().finished
+def work(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Processors that are asked how long they have worked say so many seconds more each time."""
+    worked = itertools.count(100.0, seconds)
+    monkeypatch.setattr(time, "process_time", lambda: next(worked))
+
+
+def test_core_minutes_end_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    work(monkeypatch, 2)
+    at = toy(epochs=None, core_minutes=1.0).run()
+    assert at.finished and at.core_seconds == 2 * at.step == 60 and at.seconds < 30
+    assert [row["core_seconds"] for row in at.history] == [12, 24, 36, 48, 60]
+    assert [row["step"] for row in at.history] == [6, 12, 18, 24, 30]
+
+
+def test_core_minutes_do_not_look_at_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work beside it, or a machine that sleeps, takes nothing from the budget."""
+    clock = itertools.count(0.0, 3600.0)
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    work(monkeypatch, 1)
+    at = toy(epochs=None, core_minutes=0.5).run()
+    assert (at.finished, at.core_seconds, at.step, at.seconds) == (True, 30, 30, 30 * 3600)
+
+
+def test_core_minutes_set_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    work(monkeypatch, 30)
+    trainer, seen = toy(epochs=None, core_minutes=2.0), list[float]()
+    inner = trainer.loss
+    trainer.loss = lambda *given: seen.append(trainer.optimizer.param_groups[0]["lr"]) or inner(*given)
+    trainer.run()
+    assert seen == pytest.approx([0.01 * loop.schedule(done) for done in (0, 0.25, 0.5, 0.75)])
+
+
+def test_whichever_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert toy(epochs=1, minutes=60, core_minutes=60).run().step == 5
+    assert toy(epochs=10**6, minutes=0.002, core_minutes=60).run().finished
+    work(monkeypatch, 1)
+    assert toy(epochs=10**6, minutes=60, core_minutes=0.1).run().step == 6
 
 
 def test_no_end_is_an_error() -> None:
-    with pytest.raises(GeoGAEError, match="training needs an end: give epochs, minutes, or both"):
+    with pytest.raises(GeoGAEError, match="training needs an end: give epochs, minutes or core_minutes"):
         toy(epochs=None, minutes=None)
 
 
@@ -111,6 +146,17 @@ def test_the_best_weights_are_kept() -> None:
     trainer.validate = remember
     at = trainer.run()
     assert at.best == 0.7 and same(dict(trainer.model.state_dict()), weights[1])  # the first of equals
+
+
+def test_weights_are_kept_by_the_choice_if_there_is_one() -> None:
+    calls: list[int] = []
+    trainer = toy(keep_best=lambda: calls.append(trainer.at.step), patience=3)
+    told = iter([(0.9, 0.1), (0.1, 0.6), (0.8, 0.3), (1.0, 0.6), (0.2, 0.7)])
+    trainer.validate = lambda: dict(zip(("f1", "choice"), next(told), strict=True))
+    at = trainer.run()
+    assert calls == [5, 10, 25] and (at.best, at.stale) == (0.7, 0)
+    assert [row["validation_f1"] for row in at.history] == [0.9, 0.1, 0.8, 1.0, 0.2]
+    assert "validation_choice" not in at.history[0]  # it is no score
 
 
 def test_keep_best_is_called_for_each_better_score(tmp_path: Path) -> None:
@@ -268,7 +314,7 @@ def test_an_interrupted_step_is_finished_and_resumed(
     assert same(dict(whole.model.state_dict()), dict(resumed.model.state_dict()))
     states = [load_checkpoint(tmp_path / name / STATE) for name in "ab"]
     assert same(states[0][0], states[1][0])
-    assert [{**row, "seconds": 0} for row in a.history] == [{**row, "seconds": 0} for row in b.history]
+    assert timeless(a.history) == timeless(b.history)
     assert rows(tmp_path / "b") == b.history
 
 
@@ -294,6 +340,29 @@ def test_the_clock_goes_on_after_a_resume(tmp_path: Path) -> None:
     trainer = toy(tmp_path)
     trainer._resume()
     assert trainer.at.seconds == before > 0
+
+
+def test_core_minutes_go_on_after_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    budget: dict[str, Any] = {"epochs": None, "core_minutes": 1.0}
+    work(monkeypatch, 4)
+    assert stopped(tmp_path, 5, **budget).at.core_seconds == 20
+    assert load_checkpoint(tmp_path / STATE)[1]["core_seconds"] == 20
+    work(monkeypatch, 2)  # another process, which counts anew
+    at = toy(tmp_path, **budget).run(resume=True)
+    assert (at.finished, at.core_seconds, at.step) == (True, 60, 5 + 20)
+    assert (
+        [row["core_seconds"] for row in at.history]
+        == [12, 24, 36, 48, 60]
+        == [row["core_seconds"] for row in rows(tmp_path)]
+    )
+    assert toy(tmp_path, **budget).run(resume=True).step == 25  # it is used up …
+    assert toy(tmp_path, epochs=None, core_minutes=2.0).run(resume=True).core_seconds == 120  # … until there is more
+
+
+def test_a_recovery_gives_no_core_minutes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    work(monkeypatch, 3)
+    at = toy(epochs=None, core_minutes=1.0, loss=strange({4: NAN})).run()
+    assert (at.recoveries, at.core_seconds, at.step) == (1, 60, 16)  # 4 of 20 batches for nothing
 
 
 def test_recoveries_are_remembered(tmp_path: Path) -> None:

@@ -79,5 +79,10 @@ def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
+def timeless(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A history without what each run takes of its own: time."""
+    return [{name: value for name, value in row.items() if name not in ("seconds", "core_seconds")} for row in rows]
+
+
 def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())

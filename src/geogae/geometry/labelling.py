@@ -80,7 +80,8 @@ def isomorphic(a: Graph, b: Graph, *, budget: int = DEFAULT_BUDGET) -> bool:
 
 def _form(graph: Graph) -> bytes:
     blocks = (graph.node_categorical, graph.node_continuous, graph.edge_categorical, graph.edge_continuous)
-    return _digest(np.array(graph.n), graph.edges, *blocks, size=32)
+    rows = (None if block is None or not block.size else block for block in blocks)  # as equality of graphs has it
+    return _digest(np.array(graph.n), graph.edges, *rows, size=32)
 
 
 def _digest(*arrays: NDArray[Any] | None, size: int) -> bytes:

@@ -206,6 +206,7 @@ def spare_axes(
     """
     offsets = (padded - padded.mean(0)).reshape(len(padded), -1)
     spread = (padded**2).sum((0, 1)) / sizes.sum()  # (d,), of a place, over all slots
+    spread = spread.clip(LEAST**2 * spread.mean())  # what training graphs never use may still come
     reach = (np.arange(padded.shape[1])[:, None] < sizes).sum(1) + 0.5  # (slots,), graphs; none is out of reach
     scale = np.sqrt(np.outer(reach / len(padded), spread)).ravel()  # (p,)
     count = min(count, axes.shape[1] - len(axes))

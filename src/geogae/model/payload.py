@@ -93,12 +93,14 @@ class Payload:
         numbers[0] = numbers[0][:, self.loose]
         values, present = (np.zeros((graph.n, self.width), kind) for kind in (np.float32, bool))
         low, high = np.full_like(values, -FREE), np.full_like(values, FREE)
-        for (slots, places), rank, number in zip(self._places(graph), ranks, numbers, strict=True):
+        blocks = (self.node, self.edge)
+        for (slots, places), rank, number, block in zip(self._places(graph), ranks, numbers, blocks, strict=True):
             c = rank.shape[1]
+            last = rank == [len(known) - 1 for known in block.categories]  # what is beyond it is still it
             values[slots, places] = np.concatenate([SURPRISE * bits(rank), NUMBER * number], axis=1)
             present[slots, places] = True
             low[slots, places[:, :c]] = np.where(rank > 0, SURPRISE * bits(rank - 0.5), -FREE)
-            high[slots, places[:, :c]] = SURPRISE * bits(rank + 0.5)
+            high[slots, places[:, :c]] = np.where(last, FREE, SURPRISE * bits(rank + 0.5))
             low[slots, places[:, c:]] = high[slots, places[:, c:]] = NUMBER * number
         return Load(values, present, Bounds(low, high, self._weights()), riders.astype(np.float32))
 
@@ -108,7 +110,8 @@ class Payload:
         node, edge = (self._expected(at, codes[at]) for at in (0, 1))
         node[:, self.loose] += numbers[0] / NUMBER
         edge += numbers[1] / NUMBER
-        node[:, self.smooth] += functions(graph) @ riders.reshape(LANDMARKS + 1, -1)
+        if self.smooth:
+            node[:, self.smooth] += functions(graph) @ riders.reshape(LANDMARKS + 1, -1)
         return self.schema.dress(
             graph, Columns(codes[0], node.astype(np.float32)), Columns(codes[1], edge.astype(np.float32))
         )

@@ -119,7 +119,8 @@ def _tell(what, context, size, values, given, row, column, contexts, codes, coun
         if end > begin:
             expected *= BLEND / (total + BLEND)
             for seen in range(begin, end):
-                expected[codes[seen]] += counts[seen] / (total + BLEND)
+                if codes[seen] < size:  # as it is, unless the table is damaged or two contexts have one hash
+                    expected[codes[seen]] += counts[seen] / (total + BLEND)
     likeliest = np.argsort(-expected, kind="mergesort")  # the first of equals first
     if what == _READ:
         given[row, column] = likeliest[min(max(values[row, column], 0), size - 1)]
