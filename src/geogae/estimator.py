@@ -511,9 +511,17 @@ class GeoGAE:
         return {**measured, "truncated": float(np.mean([bool(d and d.truncated) for d in decodings]))}
 
     def _validated(self, clouds: Sequence[HyperballCloud]) -> dict[str, float]:
-        """Scores, and by which of them weights are kept: F1, averaged with that of the attributes if decoded."""
+        """Scores, and the ``choice`` by which weights are kept if attributes are decoded, too: the mean of all F1, and
+        of 1 - RMSE / deviation where there are numbers; else it is the F1 alone.
+        """
         measured = self._evaluate_clouds(clouds)
+        if self.schema_ is None or self.attributes != "decoded":
+            return measured
         parts = [measured[name] for name in ("f1", "node_f1", "edge_f1") if name in measured]
+        for block in (self.schema_.node, self.schema_.edge):
+            if f"{block.kind}_rmse" in measured:
+                deviation = float(np.sqrt(np.mean(np.square(block.scale))))
+                parts.append(max(0.0, 1 - measured[f"{block.kind}_rmse"] / deviation))
         return {**measured, "choice": float(np.mean(parts))}
 
     def _through_z(self, clouds: Sequence[HyperballCloud]) -> list[Decoding | None]:

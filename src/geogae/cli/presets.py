@@ -33,7 +33,7 @@ def listing(context: typer.Context) -> None:
             if "encoder_layers" in values:
                 shape += ", {encoder_layers} + {decoder_layers} layers".format(**values)
             architecture = values.get("architecture", "parallel")
-            typer.echo(f"{name:<22}{values['dataset']:<15}{architecture:<12}{shape}")
+            typer.echo(f"{name:<24}{values['dataset']:<15}{architecture:<12}{shape}")
 
 
 @presets.command()

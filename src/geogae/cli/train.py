@@ -92,8 +92,9 @@ def train(
         from geogae.plots import plot_curves
 
         plot_curves(model.history_, folder / "curves.png")
-    best = max(model.history_, key=lambda row: row["validation_f1"])
+    best = max(model.history_, key=lambda row: row.get("validation_choice", row["validation_f1"]))
     scores = {name.removeprefix("validation_"): value for name, value in best.items() if name.startswith("validation_")}
+    scores.pop("choice", None)
     if as_json:
         print_json({"run": str(folder), "validation": scores, "seconds": model.history_[-1]["seconds"]})
     else:

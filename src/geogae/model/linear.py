@@ -73,7 +73,7 @@ class LinearAutoencoder(nn.Module):
             self.center[0], self.scale[0] = sizes.mean(), sizes.std(correction=0).clamp(min=LEAST)
             own = 1 + self.components
             self.scale[1:own] = self.deviations.where(self.deviations > 0, 1)
-            if riders is not None:
+            if riders is not None and riders.shape[1]:
                 given = torch.from_numpy(riders).double()
                 self.center[own:] = given.mean(0)
                 self.scale[own:] = given.std(0, correction=0).clamp(min=LEAST)

@@ -201,10 +201,11 @@ def coefficients(graph: Graph, numbers: NDArray[np.floating]) -> NDArray[np.floa
 def _routes(graphs: Sequence[Graph], left: Sequence[NDArray[np.floating]]) -> tuple[list[int], list[int]]:
     """Which columns are to ride as coefficients, and which in the slots, by what is left of each beside its average."""
     variance = np.mean(np.concatenate(left) ** 2, axis=0)  # in units of the whole column's
-    rough = [own - functions(graph) @ coefficients(graph, own) for graph, own in zip(graphs, left, strict=True)]
-    beside = np.mean(np.concatenate(rough) ** 2, axis=0)
+    telling = [at for at, graph in enumerate(graphs) if graph.n > 2 * (LANDMARKS + 1)]  # few nodes fit any functions
+    rough = [left[at] - functions(graphs[at]) @ coefficients(graphs[at], left[at]) for at in telling]
+    beside = np.mean(np.concatenate(rough) ** 2, axis=0) if rough else variance
     carried = [column for column in range(len(variance)) if variance[column] > KNOWN]
-    smooth = [column for column in carried if beside[column] < SMOOTH]
+    smooth = [column for column in carried if rough and beside[column] < SMOOTH]
     return smooth, [column for column in carried if column not in smooth]
 
 

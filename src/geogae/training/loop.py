@@ -201,7 +201,7 @@ class Trainer:
         at = self.at
         self.model.eval()
         measured = dict(self.validate()) if self.peers.writes else {}
-        score = self.peers.agreed(measured.pop("choice", measured.get("f1", math.nan)))
+        score = self.peers.agreed(measured.get("choice", measured.get("f1", math.nan)))
         at.stale += 1
         if score > at.best:
             at.best, at.stale = score, 0
