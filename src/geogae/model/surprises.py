@@ -111,7 +111,7 @@ def _tell(what, context, size, values, given, row, column, contexts, codes, coun
         return count
     expected = np.full(size, 1.0 / size)
     for level in range(LEVELS):
-        begin = np.searchsorted(contexts, context[level])
+        begin = _first(contexts, context[level])
         end, total = begin, 0.0
         while end < len(contexts) and contexts[end] == context[level]:
             total += counts[end]
@@ -121,14 +121,41 @@ def _tell(what, context, size, values, given, row, column, contexts, codes, coun
             for seen in range(begin, end):
                 if codes[seen] < size:  # as it is, unless the table is damaged or two contexts have one hash
                     expected[codes[seen]] += counts[seen] / (total + BLEND)
-    likeliest = np.argsort(-expected, kind="mergesort")  # the first of equals first
     if what == _READ:
-        given[row, column] = likeliest[min(max(values[row, column], 0), size - 1)]
+        given[row, column] = _ranked(expected, min(max(values[row, column], 0), size - 1))
     else:
-        for rank in range(size):
-            if likeliest[rank] == values[row, column]:
-                given[row, column] = rank
+        code, rank = values[row, column], 0
+        for other in range(size):  # the first of equals first
+            rank += expected[other] > expected[code] or (expected[other] == expected[code] and other < code)
+        given[row, column] = rank
     return count
+
+
+@njit(cache=True)
+def _first(ascending, value):
+    """Where ``value`` stands, or would; numpy's own takes seconds to compile, as its sorting does."""
+    low, high = 0, len(ascending)
+    while low < high:
+        middle = (low + high) // 2
+        if ascending[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True)
+def _ranked(expected, rank):
+    """The code of this rank: the largest is taken away so many times; most ranks are 0."""
+    best = 0
+    for taken in range(rank + 1):
+        best = 0
+        for code in range(1, len(expected)):
+            if expected[code] > expected[best]:
+                best = code
+        if taken < rank:
+            expected[best] = -1.0
+    return best
 
 
 @njit(cache=True)
