@@ -175,7 +175,7 @@ def molecules(shown: int = 8) -> None:
         rows.append({"m": m, **metrics.molecules(true, back), **metrics.attributes(true, back)})
         print(rows[-1], flush=True)
         if m == presets.read("attributes/qm9")["latent_dim"]:
-            plot_molecules(pairs[:shown], RESULTS / "attributes-molecules.png")
+            plot_molecules(pairs[:: len(pairs) // shown][:shown], RESULTS / "attributes-molecules.png")
     config = {"dataset": "QM9", "sample": SAMPLES["QM9"], "seed": 0, "threads": torch.get_num_threads()}
     record("attributes-molecules", config, rows, time.perf_counter() - begin)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from geogae.benchmark.blocks import Tables, block_names, filled
+from geogae.benchmark.blocks import NOT_MEASURED, Tables, block_names, filled
 from geogae.benchmark.blocks import markdown_table as table
 from geogae.benchmark.figures import save_figures
 from geogae.benchmark.paper import paper
@@ -171,6 +171,8 @@ def recipe() -> str:
 
 def longer() -> str:
     """Whether time alone brings the sequential model to the paper's score."""
+    if not LONGER.exists():
+        return NOT_MEASURED
     found = json.loads(LONGER.read_text())
     curve = [(row["core_seconds"] / 60, 100 * row["validation_f1"]) for row in found["history"]]
     marks = (6, 12, 24, 48, 90, 120)

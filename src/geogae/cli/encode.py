@@ -99,7 +99,7 @@ def check_atoms(graphs: Sequence[Graph | None], run: Path) -> None:
     if any(graph is not None and graph.node_categorical is None for graph in graphs):
         raise GeoGAEError(
             f"{run} decodes graphs without atoms (0 node_categorical columns), which are no molecules; "
-            "train on molecules together with their attributes"
+            "train on molecules with attributes='decoded'"
         )
 
 
