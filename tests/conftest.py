@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch comes: two workers share the cores, more threads only spin
+
 from geogae.cli import main
 from geogae.datasets import qm9
 from shell import Result, Run
