@@ -71,7 +71,7 @@ def attributes(rows: Sequence[Row]) -> str:
     for data, found in _by_data(rows):
         for row in found:
             scores = [_measure(row.attributes.get(name), name) for name in ATTRIBUTES]
-            lines.append([data, row.name, row.split, _spread(row.f1), *scores, _number(row.too_large, "g"),
+            lines.append([data, row.name, row.split, _spread(row.f1), *scores, _number(row.too_large, ".3g"),
                           _time(row.cpu_seconds), len(row.seeds), len(row.failed)])  # fmt: skip
         for method, theirs in paper().attributes.items():
             printed = theirs.get(found[0].dataset.removesuffix(NUMBERS), {})
