@@ -282,12 +282,12 @@ def attribute_choices() -> str:
     for name in measured("attributes-choose"):
         for row in result(f"attributes-choose-{name}")["result"]:
             rows.append([name, row["dim"], row["order"], *_attribute_cells(row["validation"])])
-    return table(["data set", "d", "order", *ATTRIBUTE_CELLS, "seeds", "time"], rows)
+    return table(["data set", "d", "order", *ATTRIBUTE_CELLS, "seeds"], rows)
 
 
 def attribute_ablations() -> str:
     rows = [[row["name"], *_attribute_cells(row["validation"])] for row in result("attributes-ablations")["result"]]
-    return table(["AIDS", *ATTRIBUTE_CELLS, "seeds", "time"], rows)
+    return table(["AIDS", *ATTRIBUTE_CELLS, "seeds"], rows)
 
 
 ATTRIBUTE_CELLS = ("F1 [%]", "node F1 [%]", "node RMSE", "edge F1 [%]", "whole [%]")
@@ -299,7 +299,7 @@ def _attribute_cells(seeds: list[dict[str, float]]) -> list[Any]:
         values = [seed[name] for seed in seeds if name in seed]
         form = ".3f" if name.endswith("rmse") else ".2f"
         cells.append(f"{mean(values) * (1 if name.endswith('rmse') else 100):{form}}" if values else "–")
-    return [*cells, len(seeds), f"{mean(seed['seconds'] for seed in seeds):.1f} s"]
+    return [*cells, len(seeds)]
 
 
 def attribute_speed() -> str:
