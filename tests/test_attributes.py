@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from geogae.attributes import Block, Columns, Schema
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
-from strategies import graphs
+from strategies import accepts, graphs
 
 MOLECULE = Graph(
     3,
@@ -68,7 +68,7 @@ def test_attributes_come_back_from_features(some: list[Graph]) -> None:
             parts.append(block.read(features))
         back = schema.dress(graph.topology(), *parts)
         assert np.array_equal(back.node_categorical, graph.node_categorical)  # type: ignore[arg-type]
-        assert back.topology() == graph.topology() and schema.knows(back) and schema.knows(graph)
+        assert back.topology() == graph.topology() and accepts(schema, back) and accepts(schema, graph)
         if len(graph.edges):
             assert np.array_equal(back.edge_categorical, graph.edge_categorical)  # type: ignore[arg-type]
         for kind in ("node", "edge"):
@@ -140,14 +140,14 @@ def test_a_graph_without_edges_needs_no_edge_attributes(given: object) -> None:
     lone = Graph(1, node_categorical=[[6, 0]], node_continuous=[[1.0]], edge_categorical=given)  # type: ignore[arg-type]
     for some in ([MOLECULE, lone], [lone, MOLECULE]):
         schema = Schema.of(some)
-        assert schema.edge == Schema.of([MOLECULE]).edge and schema.knows(lone)
+        assert schema.edge == Schema.of([MOLECULE]).edge and accepts(schema, lone)
         columns = schema.edge.columns(lone)
         assert columns.codes.shape == (0, 1) and columns.numbers.shape == (0, 2)
         assert schema.edge.features(columns).shape == (0, 4)
         assert schema.edge.read(np.zeros((0, 4))).codes.shape == (0, 1)
         assert schema.dress(lone.topology(), schema.node.columns(lone), columns).n == 1
     alone = Schema.of([lone])
-    assert alone.edge.width == 0 and alone.knows(lone)
+    assert alone.edge.width == 0 and accepts(alone, lone)
 
 
 def test_blocks_that_are_not_there() -> None:
@@ -209,7 +209,7 @@ def test_what_a_schema_does_not_know(graph: Graph, kind: str, said: str) -> None
     schema = Schema.of([MOLECULE])
     with pytest.raises(GeoGAEError, match=said):
         getattr(schema, kind).columns(graph)
-    assert not schema.knows(graph) and schema.knows(MOLECULE)
+    assert not accepts(schema, graph) and accepts(schema, MOLECULE)
 
 
 def test_a_long_list_of_categories_is_cut() -> None:

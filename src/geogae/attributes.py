@@ -120,13 +120,10 @@ class Schema:
             raise GeoGAEError("the graphs carry no attributes; give graphs that do, or attributes='ignored'")
         return schema
 
-    def knows(self, graph: Graph) -> bool:
-        """Whether the graph has all blocks, and no category that the schema does not know."""
-        try:
-            self.node.columns(graph), self.edge.columns(graph)
-        except GeoGAEError:
-            return False
-        return True
+    def check(self, graph: Graph) -> None:
+        """An error unless the graph has all blocks, and no category that the schema does not know."""
+        self.node.columns(graph)
+        self.edge.columns(graph)
 
     def dress(self, graph: Graph, node: Columns, edge: Columns) -> Graph:
         """A graph with attributes; rows of ``edge`` follow ``graph.edges``."""

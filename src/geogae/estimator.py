@@ -30,7 +30,7 @@ from geogae.losses import FEATURE_WEIGHT
 from geogae.model.autoencoder import SequentialAutoencoder
 from geogae.model.linear import SPARE, LinearAutoencoder
 from geogae.model.parallel import ParallelAutoencoder
-from geogae.model.payload import Payload, earlier_neighbours
+from geogae.model.payload import Payload
 from geogae.parameters import check_parameters
 from geogae.saved import load_model, save_model
 from geogae.training.batches import Sequences
@@ -404,7 +404,7 @@ class GeoGAE:
         large = sum(not self._has_room(cloud) for cloud in clouds)
         counts = {"inexact_clouds": float(inexact), "too_large": float(large)}
         if self.schema_ is not None:
-            counts["unknown_attributes"] = float(sum(not self._knows(cloud) for cloud in clouds))
+            counts["unknown_attributes"] = float(sum(self._problem(cloud) is not None for cloud in clouds))
         return {**self._evaluate_clouds(clouds), **counts}
 
     def transform(self, graphs: Any) -> NDArray[np.float32]:
@@ -435,11 +435,10 @@ class GeoGAE:
         self._check_fitted()
         graphs = as_graphs(graphs)
         clouds = self._own_clouds(graphs)
-        if strange := [cloud for cloud in clouds if not self._knows(cloud)]:
-            problem = self._strangeness(strange[0])
+        if problems := [problem for cloud in clouds if (problem := self._problem(cloud))]:
             if whole:
-                raise problem
-            log.warning("%d of %d graphs are lost, the first: %s", len(strange), len(graphs), problem)
+                raise problems[0]
+            log.warning("%d of %d graphs are lost, the first: %s", len(problems), len(graphs), problems[0])
         large = [cloud for cloud in clouds if not self._has_room(cloud)]
         if not large:
             return clouds
@@ -456,21 +455,6 @@ class GeoGAE:
         log.warning("%d of %d graphs have more than the %d nodes that this model carries%s (up to %d): they %s",
                     len(large), len(graphs), limit, twins, most, lost)  # fmt: skip
         return clouds
-
-    def _strangeness(self, cloud: HyperballCloud) -> GeoGAEError:
-        """Why a graph's attributes cannot be encoded."""
-        assert self.schema_ is not None and cloud.graph is not None
-        try:
-            for block in (self.schema_.node, self.schema_.edge):
-                block.columns(cloud.graph)
-        except GeoGAEError as error:
-            return error
-        assert self.payload_ is not None
-        most = earlier_neighbours(cloud.graph.relabel(cloud.order))
-        return GeoGAEError(
-            f"{cloud.graph.name or 'a graph without name'} has a node with edges to {most} earlier ones; this model "
-            f"carries attributes of {self.payload_.edges}; leave it out, or train with graphs as dense"
-        )
 
     def _own_clouds(self, graphs: list[Graph]) -> list[HyperballCloud]:
         """Clouds as the fitted model reads them."""
@@ -543,21 +527,24 @@ class GeoGAE:
         return [self._reads(cloud) for cloud in self._own_clouds(as_graphs(graphs))]
 
     def _carries(self, cloud: HyperballCloud) -> bool:
-        return self._has_room(cloud) and self._knows(cloud)
+        return self._has_room(cloud) and self._problem(cloud) is None
 
     def _reads(self, cloud: HyperballCloud) -> bool:
-        return self._knows(cloud) and (not self._has_slots or self._has_room(cloud))
+        return self._problem(cloud) is None and (not self._has_slots or self._has_room(cloud))
 
     def _has_room(self, cloud: HyperballCloud) -> bool:
         return self._slots_of(cloud) <= (self.slots_ if self._has_slots else self.max_nodes_)
 
-    def _knows(self, cloud: HyperballCloud) -> bool:
-        """Whether the graph's attributes are of the kind that the model was fitted on."""
-        if self.schema_ is None or cloud.graph is None:
-            return True
-        if self.payload_ is not None:
-            return self.payload_.carries(cloud.graph.relabel(cloud.order))
-        return self.schema_.knows(cloud.graph)
+    def _problem(self, cloud: HyperballCloud) -> GeoGAEError | None:
+        """Why the attributes of a cloud's graph cannot be encoded, if they cannot."""
+        reader = self.payload_ or self.schema_
+        if reader is None or cloud.graph is None:
+            return None
+        try:
+            reader.check(cloud.graph.relabel(cloud.order))
+        except GeoGAEError as error:
+            return error
+        return None
 
     def _slots_of(self, cloud: HyperballCloud) -> int:
         return cloud.different_balls if self.shares_ else cloud.n

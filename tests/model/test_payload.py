@@ -33,7 +33,7 @@ from geogae.model.payload import (
     functions,
     rank_of,
 )
-from strategies import graphs
+from strategies import accepts, graphs
 
 f32 = np.float32
 BY_CATEGORY, SLOPE, NOISE = range(3)  # node columns of a made-up graph
@@ -118,7 +118,7 @@ def test_any_graphs_come_back_by_their_own_payload(some: list[Graph]) -> None:
     own = Payload.of(schema, some[:1], some[1:], 8)
     assert own.riders == 0
     for graph in some:
-        assert own.carries(graph)
+        assert accepts(own, graph)
         load = own.load(graph)
         assert load.riders.shape == (0,) and load.values.shape == (graph.n, own.width)
         back = own.unload(graph.topology(), load.values, load.riders)
@@ -137,7 +137,7 @@ def test_whatever_a_slot_holds_is_read(graph: Graph, seed: int, scale: float) ->
     random = np.random.default_rng(seed)
     values = (scale * random.normal(size=(graph.n, payload().width))).astype(f32)
     back = payload().unload(graph, values, (scale * random.normal(size=payload().riders)).astype(f32))
-    assert back.topology() == graph and SCHEMA.knows(back)
+    assert back.topology() == graph and accepts(SCHEMA, back)
     assert back.node_continuous is not None and np.isfinite(back.node_continuous).all()
 
 
@@ -281,14 +281,14 @@ def test_places_by_hand() -> None:
 
 def test_what_it_does_not_carry() -> None:
     graph = OTHERS[0]
-    assert payload().carries(graph) and all(map(payload().carries, TRAIN))
+    assert accepts(payload(), graph) and all(accepts(payload(), own) for own in TRAIN)
     blocks = {name: getattr(graph, name) for name in ("node_categorical", "node_continuous")}
     edges = {name: getattr(graph, name) for name in ("edge_categorical", "edge_continuous")}
     strange = np.array(blocks["node_categorical"])
     strange[3, 1] = 77
-    assert not payload().carries(Graph(graph.n, graph.edges, **{**blocks, "node_categorical": strange}, **edges))
-    assert not payload().carries(Graph(graph.n, graph.edges, **blocks))
-    assert not payload().carries(graph.topology())
+    assert not accepts(payload(), Graph(graph.n, graph.edges, **{**blocks, "node_categorical": strange}, **edges))
+    assert not accepts(payload(), Graph(graph.n, graph.edges, **blocks))
+    assert not accepts(payload(), graph.topology())
     most = payload().edges
     for leaves in (most, most + 1):
         joined = [(i, leaves) for i in range(leaves)]
@@ -296,11 +296,11 @@ def test_what_it_does_not_carry() -> None:
             leaves + 1, joined, node_categorical=[[5, 0]] * (leaves + 1), node_continuous=np.zeros((leaves + 1, 3)),
             edge_categorical=[0] * leaves, edge_continuous=np.zeros((leaves, 1)),
         )  # fmt: skip
-        assert payload().carries(crowded) == (leaves == most)
+        assert accepts(payload(), crowded) == (leaves == most)
         first = crowded.relabel(np.arange(leaves + 1)[::-1])  # the middle before its leaves
-        assert earlier_neighbours(first) == 1 and payload().carries(first)
+        assert earlier_neighbours(first) == 1 and accepts(payload(), first)
     bare = Payload.of(Schema.of([Graph(1, node_categorical=[1])]), [Graph(1, node_categorical=[1])], [], 8)
-    assert bare.carries(Graph(9, [(i, 8) for i in range(8)], node_categorical=[1] * 9))  # edges have nothing to carry
+    assert accepts(bare, Graph(9, [(i, 8) for i in range(8)], node_categorical=[1] * 9))  # edges have nothing to carry
 
 
 # -- riders ---

@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
 from geogae.attributes import Block, Columns, Schema
+from geogae.errors import GeoGAEError
 from geogae.geometry.family import FREE, Bounds
 from geogae.graph import Graph
 from geogae.model.surprises import Surprises
@@ -81,8 +82,14 @@ class Payload:
         """Numbers q of the whole graph."""
         return len(self.smooth) * (LANDMARKS + 1)
 
-    def carries(self, graph: Graph) -> bool:
-        return self.schema.knows(graph) and (not self.edge.width or earlier_neighbours(graph) <= self.edges)
+    def check(self, graph: Graph) -> None:
+        """An error unless the attributes of the graph, in node order, are known and there is room for them."""
+        self.schema.check(graph)
+        if self.edge.width and (most := earlier_neighbours(graph)) > self.edges:
+            raise GeoGAEError(
+                f"{graph.name or 'a graph without name'} has a node with edges to {most} earlier ones; this model "
+                f"carries attributes of {self.edges}; leave it out, or train with graphs as dense"
+            )
 
     def load(self, graph: Graph) -> Load:
         """Of a graph in node order."""
