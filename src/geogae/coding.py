@@ -177,7 +177,7 @@ def _unbound(bounds: Bounds) -> Bounds:
 
 
 def _ridden(model: LinearAutoencoder, z: Tensor, payload: Payload, true: Sequence[Graph]) -> Tensor:
-    """The same z with riders for what its slots decode to, where that is not the graph."""
+    """The same z with the riders of what its slots decode to, be it the graph or not quite."""
     decoded = model.decode(z, model.slots)
     nodes, d = decoded.balls.cpu().numpy(), model.d - payload.width
     graphs = graphs_of_balls(nodes[..., :d], decoded.sizes.cpu().numpy())

@@ -388,7 +388,8 @@ def test_spare_axes_are_orthonormal_and_across_the_others(sizes, count, more, se
     drawn, deviations = spare_axes(axes, rows, np.array(sizes), more)
     assert len(drawn) == min(more, p - len(axes))
     both = np.concatenate([axes, drawn])
-    assert both @ both.T == pytest.approx(np.eye(len(both)), abs=1e-6)  # the last principal axes round
+    assert both @ both.T == pytest.approx(np.eye(len(both)), abs=1e-6)  # principal axes of no variance round
+    assert both @ drawn.T == pytest.approx(np.eye(len(both))[:, len(axes) :], abs=1e-9)
     offsets = (rows - rows.mean(0)).reshape(len(rows), -1)
     assert deviations == pytest.approx((offsets @ drawn.T).std(0))
     again, _ = spare_axes(axes, rows, np.array(sizes), more)

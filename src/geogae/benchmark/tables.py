@@ -67,7 +67,7 @@ def f1(rows: Sequence[Row], split: str) -> str:
 def attributes(rows: Sequence[Row]) -> str:
     """The paper's second table: methods that carry attributes, and the paper's scores of them below."""
     rows = [row for row in rows if row.attributed and not row.swept]
-    lines = []
+    lines, notes = [], dict[str, str]()
     for data, found in _by_data(rows):
         for row in found:
             scores = [_measure(row.attributes.get(name), name) for name in ATTRIBUTES]
@@ -75,11 +75,12 @@ def attributes(rows: Sequence[Row]) -> str:
                           _time(row.cpu_seconds), len(row.seeds), len(row.failed)])  # fmt: skip
         for method, theirs in paper().attributes.items():
             printed = theirs.get(found[0].dataset.removesuffix(NUMBERS), {})
-            scores = [_printed(printed.get(name, Score(None))) for name in ("topology_f1", *ATTRIBUTES)]
+            scores = [_printed(printed.get(name, Score(None)), notes) for name in ("topology_f1", *ATTRIBUTES)]
             lines.append([data, f"{method} (paper)", "paper", *scores, "–", "–", SEEDS, "–"])
     header = ["data set", "method", "split", "F1 [%]", "node F1 [%]", "node RMSE", "edge F1 [%]", "edge RMSE"]
     header += ["whole [%]", "not read", "CPU time", "seeds", "failed"]
-    return markdown_table(header, lines)
+    legend = "<br>\n".join(f"{mark} {paper().notes[note]}" for note, mark in notes.items())
+    return markdown_table(header, lines) + (f"\n{legend}\n" if legend else "")
 
 
 def detail(rows: Sequence[Row]) -> str:

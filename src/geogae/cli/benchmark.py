@@ -100,7 +100,8 @@ def report(
     """Tables and pictures of what was run: our methods, floors, and the paper's scores beside them.
 
     Markdown goes to stdout, unless -o, --into or --json ask for something else. A block of a page is what stands
-    between <!-- results: NAME --> and <!-- end -->; names are f1-paper, f1-disjoint, sizes, detail and origin.
+    between <!-- results: NAME --> and <!-- end -->; names are f1-paper, f1-disjoint,
+    attributes, sizes, detail and origin.
 
     \b
     Examples:
