@@ -25,7 +25,7 @@ from geogae.benchmark.folds import development
 from geogae.benchmark.plan import Run
 from geogae.geometry.fitting import fit_clouds
 from geogae.model import payload, surprises
-from geogae.plots import plot_molecules
+from geogae.molecule_plots import plot_molecules
 from geogae.training.batches import Sequences, epoch_batches
 from geogae.training.loop import Trainer
 from record import RESULTS, record

@@ -11,7 +11,8 @@ import pytest
 from matplotlib.collections import LineCollection, PatchCollection
 
 from geogae import GeoGAEError, Graph, HyperballCloud, fit_clouds
-from geogae.plots import ALARM, PALETTE, _drawn_pair, _lines, layout, plot_clouds, plot_molecules, save_figure
+from geogae.molecule_plots import _drawn_pair, _lines, plot_molecules
+from geogae.plots import ALARM, PALETTE, layout, plot_clouds, save_figure
 
 STAR = Graph(6, [(0, i) for i in range(1, 6)], name="star")
 RING = Graph(7, [(i, (i + 1) % 7) for i in range(7)], name="ring", node_categorical=[8, 6, 6, 6, 6, 6, 6])

@@ -57,7 +57,7 @@ def evaluate(
         graphs = parts[SPLITS.index(split)]
     chemistry: dict[str, float] = {}
     if molecules is not None:  # first: what is no molecule should not wait for the other scores
-        from geogae.plots import plot_molecules
+        from geogae.molecule_plots import plot_molecules
 
         pairs = model.reconstruct(graphs)
         decoded = [back for _, back in pairs]
