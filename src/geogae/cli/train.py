@@ -46,6 +46,7 @@ def train(
       geogae train paper/mutag --minutes 5
       geogae train aids --set latent_dim=96 --set dim=5 --seed 1 --out runs/aids-96
       geogae train mutag --data graphs.jsonl
+      geogae train attributes/qm9 --data molecules.smi --out runs/molecules
       geogae train paper/aids --minutes 60 --out runs/paper --resume
     """
     from geogae import datasets, presets
