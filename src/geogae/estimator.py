@@ -467,7 +467,7 @@ class GeoGAE:
         if self.order == "template":
             assert self.template_ is not None
             return template_clouds(graphs, self.template_, progress=progress)
-        return fit_clouds(graphs, dim, order=self.order, progress=progress)
+        return fit_clouds(graphs, dim, order=self.order, threads=torch.get_num_threads(), progress=progress)
 
     @torch.inference_mode()
     def _encode_clouds(self, clouds: Sequence[HyperballCloud]) -> NDArray[np.float32]:

@@ -65,7 +65,9 @@ class Floor:
         """Most floors know nothing."""
 
     def clouds(self, graphs: list[Graph]) -> list[HyperballCloud]:
-        return fit_clouds(graphs, self.dim, order=self.order)  # type: ignore[arg-type]
+        import torch
+
+        return fit_clouds(graphs, self.dim, order=self.order, threads=torch.get_num_threads())  # type: ignore[arg-type]
 
     def ordered(self, graphs: list[Graph]) -> list[Graph]:
         return [graph.relabel(cloud.order) for graph, cloud in zip(graphs, self.clouds(graphs), strict=True)]

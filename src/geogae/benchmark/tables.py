@@ -88,7 +88,7 @@ def detail(rows: Sequence[Row]) -> str:
     lines = [
         [row.data, row.name + _marks([row.told]), row.split, _spread(row.f1), _printed(paper().geogae(row.dataset)),
          _percent(row.difference, "+"), _percent(row.exact), _number(row.size_error, ".2f"),
-         _number(row.too_large, "g"), _number(row.m), _chosen(row), _time(row.fit_seconds),
+         _number(row.too_large, ".3g"), _number(row.m), _chosen(row), _time(row.fit_seconds),
          _rate(row.graphs_per_second), _time(row.cpu_seconds), _number(row.peak_gib, ".2f", " GiB"),
          len(row.seeds), len(row.failed), ", ".join(row.commits), ", ".join(map(str, row.threads))]
         for row in rows
