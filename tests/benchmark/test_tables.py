@@ -10,7 +10,7 @@ from entries import cells, entry, failure
 
 from geogae.benchmark.blocks import NOT_MEASURED
 from geogae.benchmark.summary import Spread, summarise
-from geogae.benchmark.tables import detail, document, f1, origin, sizes, sweeps
+from geogae.benchmark.tables import attributes, detail, document, f1, origin, sizes, sweeps
 
 FIVE = [0.5, 0.6, 0.7, 0.8, 0.9]
 
@@ -65,6 +65,39 @@ def test_data_sets_in_the_papers_order_and_its_footnotes() -> None:
     assert [line["GRALE‡ (paper)"] for line in lines[2:]] == ["OOM", "OOM", "–"]
     assert "¹ Score from 3 seeds" in text and "² Score taken as reported" in text
     assert lines[-1]["difference"] == "–"
+
+
+def test_attributes_beside_the_papers_with_attributes_treated_alike() -> None:
+    scores = {"f1": 0.984, "exact": 0.98, "size_error": 0.1, "node_f1": 0.976, "node_rmse": 0.571, "whole": 0.964}
+    some = [
+        entry("parallel-attributes", dataset="AIDS", scores=scores, too_large=5),
+        entry("parallel-attributes", 0.7, dataset="AIDS", changes={"attributes": "encoded"}),
+        entry("linear", dataset="AIDS"),
+        entry("parallel-attributes", dataset="graphs.jsonl", scores=scores),
+    ]
+    rows = summarise(some)
+    lines = cells(attributes(rows))
+    assert [(line["data set"], line["method"]) for line in lines] == [
+        ("AIDS", "parallel-attributes"),
+        ("AIDS", "parallel-attributes, attributes=encoded"),
+        ("AIDS", "PIGVAE (paper)"),
+        ("AIDS", "GRALE (paper)"),
+        ("AIDS", "GeoGAE (paper)"),
+        ("AIDS", "GeoGAE, attributes=encoded (paper)"),
+        ("graphs.jsonl", "parallel-attributes"),
+    ]
+    ours, encoded, *_, theirs, theirs_encoded, _ = lines
+    columns = ("F1 [%]", "node F1 [%]", "node RMSE", "edge F1 [%]", "whole [%]", "not read")
+    assert [ours[name] for name in columns] == ["98.4", "97.6", "0.571", "–", "96.4", "5"]
+    assert [theirs[name] for name in columns] == ["80.4 ± 2.6", "62.2 ± 5.3", "0.8 ± 0.1", "85.0 ± 1.7", "–", "–"]
+    assert (encoded["F1 [%]"], theirs_encoded["F1 [%]"]) == ("70.0", "86.0 ± 3.6")
+    gaps = {line["method"]: line["difference"] for line in cells(detail(rows)) if line["data set"] == "AIDS"}
+    assert gaps == {
+        "linear": "+5.9",  # 84.1
+        "parallel-attributes": "+18.0",
+        "parallel-attributes, attributes=encoded": "-16.0",
+    }
+    assert attributes([row for row in rows if row.method == "linear"]) == NOT_MEASURED
 
 
 def test_splits_are_apart() -> None:

@@ -74,12 +74,12 @@ def attributes(rows: Sequence[Row]) -> str:
             lines.append([data, row.name, row.split, _spread(row.f1), *scores, _number(row.too_large, ".3g"),
                           _time(row.cpu_seconds), len(row.seeds), len(row.failed)])  # fmt: skip
         dataset = found[0].dataset.removesuffix(NUMBERS)
-        printed = {f"{method} (paper)": theirs.get(dataset, {}) for method, theirs in paper().attributes.items()}
-        if topology := paper().ablations["attributes encoded, not decoded"].get(dataset):
-            printed["GeoGAE, attributes=encoded (paper)"] = {"topology_f1": topology["f1"]}
+        printed = {method: theirs[dataset] for method, theirs in paper().attributes.items() if dataset in theirs}
+        if (encoded := paper().geogae(dataset, "encoded")).mean is not None:
+            printed["GeoGAE, attributes=encoded"] = {"topology_f1": encoded}
         for method, theirs in printed.items():
             scores = [_printed(theirs.get(name, Score(None)), notes) for name in ("topology_f1", *ATTRIBUTES)]
-            lines.append([data, method, "paper", *scores, "–", "–", SEEDS, "–"])
+            lines.append([data, f"{method} (paper)", "paper", *scores, "–", "–", SEEDS, "–"])
     header = ["data set", "method", "split", "F1 [%]", "node F1 [%]", "node RMSE", "edge F1 [%]", "edge RMSE"]
     header += ["whole [%]", "not read", "CPU time", "seeds", "failed"]
     legend = "<br>\n".join(f"{mark} {paper().notes[note]}" for note, mark in notes.items())
@@ -89,7 +89,7 @@ def attributes(rows: Sequence[Row]) -> str:
 def detail(rows: Sequence[Row]) -> str:
     """A line for each data set, method and split, and one for each run that failed."""
     lines = [
-        [row.data, row.name + _marks([row.told]), row.split, _spread(row.f1), _printed(paper().geogae(row.dataset)),
+        [row.data, row.name + _marks([row.told]), row.split, _spread(row.f1), _printed(row.printed),
          _percent(row.difference, "+"), _percent(row.exact), _number(row.size_error, ".2f"),
          _number(row.too_large, ".3g"), _number(row.m), _chosen(row), _time(row.fit_seconds),
          _rate(row.graphs_per_second), _time(row.cpu_seconds), _number(row.peak_gib, ".2f", " GiB"),
