@@ -33,6 +33,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 SCORES = ROOT / "benchmarks" / "scores"
 LONGER = SCORES / "AIDS" / "sequential,core_minutes=120" / "paper-0.json"
 PICTURES = ROOT / "docs" / "benchmark"
+BUDGET = 20  # core-minutes of the paper's model in the headline
 
 
 def result(name: str) -> dict[str, Any]:
@@ -221,15 +222,19 @@ def parallel_speed() -> str:
 
 def headline(rows: Sequence[Row]) -> str:
     """Ours beside the best that costs nothing, PCA, and the paper; seeds are told."""
-    lines = []
+    lines, made = [], dict[str, list[str]]()
     shown = [row for row in rows if row.split == "paper" and not row.swept and not row.changes]
+    shown = [row for row in shown if row.core_minutes in (None, BUDGET)]
     for data in dict.fromkeys(row.data for row in shown):
         here = {row.method: row for row in shown if row.data == data and row.f1}
         if "parallel" not in here:
             continue
+        for method in ("parallel", "sequential"):
+            for command in here[method].commands if method in here else ():
+                made.setdefault(command, []).append(data)
         ours, floors = here["parallel"], [row for row in here.values() if row.told or row.method == "nearest"]
         best = max(floors, key=lambda row: row.f1.mean if row.f1 else 0)
-        cells = [_percent(best), _percent(here.get("linear-tuned"))]
+        cells = [_percent(here.get("sequential")), _percent(best), _percent(here.get("linear-tuned"))]
         theirs = paper().geogae(ours.dataset)
         exact = f"{100 * ours.exact.mean:.1f} %" if ours.exact else "–"
         score = f"**{_percent(ours)}** ({len(ours.seeds)} seeds)"
@@ -237,8 +242,10 @@ def headline(rows: Sequence[Row]) -> str:
             [data, ours.m, theirs.mean, *cells, score, exact, f"{ours.difference * 100:+.1f}",
              f"{ours.fit_seconds:.1f} s"]
         )  # fmt: skip
-    header = ["data set", "m", "paper", "best trivial floor", "PCA", "**geogae**", "exact"]
-    return table([*header, "lead over the paper", "fit, one core"], lines)
+    header = ["data set", "m", "paper", f"its model, {BUDGET} core-min", "best trivial floor", "PCA", "**geogae**"]
+    commands = "".join(f"- {', '.join(sets)}: `{command}`\n" for command, sets in made.items())
+    scores = table([*header, "exact", "lead over the paper", "fit, one core"], lines)
+    return f"{scores}\n<details><summary>The commands that made it</summary>\n\n{commands}\n</details>\n"
 
 
 def attribute_headline(rows: Sequence[Row]) -> str:
