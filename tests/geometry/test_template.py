@@ -101,6 +101,15 @@ def test_the_consensus_of_noisy_copies_is_their_base(made: Template) -> None:
     assert made.balls.shape == (N, DIM) and made.balls.dtype == np.float32
 
 
+def test_the_smallest_dimension_is_one_in_which_all_graphs_are_exact(copies: list[Graph]) -> None:
+    found = make_template(copies[:9], "auto")
+    dim = found.balls.shape[1]
+    assert all(cloud.exact for cloud in template_clouds(copies[:9], found))
+    assert not all(cloud.exact for cloud in template_clouds(copies[:9], make_template(copies[:9], dim - 1)))
+    [alone] = fitting.fit_clouds([found.graph], "auto")
+    assert dim > alone.dim  # what most graphs have needs less
+
+
 def test_the_template_of_one_graph_is_that_graph() -> None:
     for graph in (Graph(1), Graph(2, [(0, 1)]), plain(nx.cycle_graph(6)), Graph(5)):
         found = make_template([shuffled(graph, 1)], "auto")

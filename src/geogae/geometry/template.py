@@ -19,6 +19,7 @@ from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import canonicalise, fit_clouds
 from geogae.geometry.kernel import descend, f32
+from geogae.geometry.recipe import MAX_DIM
 from geogae.graph import Graph
 from geogae.progress import progress_bar
 
@@ -39,15 +40,19 @@ class Template(NamedTuple):
 
 
 def make_template(graphs: Sequence[Graph], dim: int | Literal["auto"], *, progress: bool = False) -> Template:
-    """The edges that most graphs have once they are laid upon each other, and a cloud of that graph."""
+    """The edges that most graphs have once they are laid upon each other, and a cloud of that graph.
+
+    ``dim="auto"`` is the smallest in which all graphs, fitted from that cloud, are exact.
+    """
     sizes = {graph.n for graph in graphs}
     if len(sizes) != 1:
         raise GeoGAEError(
             f"order='template' needs graphs of one size, not of {min(sizes)} to {max(sizes)} nodes; use order='axis'"
         )
-    adjacencies = [canonicalise(graph).topology.adjacency().astype(float) for graph in graphs]
-    base = adjacencies[0]
-    with progress_bar("matching", ROUNDS * len(graphs), progress) as advance:
+    topologies = [canonicalise(graph).topology for graph in graphs]
+    adjacencies = [topology.adjacency().astype(float) for topology in topologies]
+    base, matched = adjacencies[0], adjacencies if dim == "auto" else []
+    with progress_bar("matching", ROUNDS * len(graphs) + len(matched), progress) as advance:
         for _ in range(ROUNDS):
             joined = np.zeros_like(base)
             for adjacency in adjacencies:
@@ -55,9 +60,23 @@ def make_template(graphs: Sequence[Graph], dim: int | Literal["auto"], *, progre
                 joined += adjacency[np.ix_(slots, slots)]
                 advance()
             base = (joined > len(graphs) / 2).astype(float)
+        laid = []
+        for adjacency in matched:
+            laid.append(match(base, adjacency))
+            advance()
     consensus = Graph(len(base), np.argwhere(np.triu(base, 1) > 0))
     [cloud] = fit_clouds([consensus], dim)
-    return Template(consensus, np.column_stack([cloud.centers, cloud.radii_raw]))
+    while dim == "auto" and cloud.dim < MAX_DIM:
+        balls = _balls(cloud)  # what most graphs have may need a smaller d than the graphs do
+        if all(_fit_near(topology, slots, balls).exact for topology, slots in zip(topologies, laid, strict=True)):
+            break
+        [cloud] = fit_clouds([consensus], cloud.dim + 1)
+    return Template(consensus, _balls(cloud))
+
+
+def _balls(cloud: HyperballCloud) -> NDArray[np.float32]:
+    """(n, d), in the graph's own numbering."""
+    return np.column_stack([cloud.centers, cloud.radii_raw])
 
 
 def template_clouds(graphs: Sequence[Graph], template: Template, *, progress: bool = False) -> list[HyperballCloud]:
