@@ -134,6 +134,20 @@ def analysis() -> str:
     return table(header, rows)
 
 
+def memory() -> str:
+    """Test graphs that training had, up to isomorphism, and those that it had not."""
+    rows = []
+    for name, kinds in result("sequential-memory")["result"].items():
+        cells: list[Any] = [name]
+        for found in kinds.values():
+            known = found["graphs"] > 0
+            cells += [found["graphs"], *(f"{100 * found[key]:.1f}" if known else "–" for key in ("f1", "exact"))]
+            cells.append(f"{found['size_error']:.2f}" if known else "–")
+        rows.append(cells)
+    header = [f"{kind}: {what}" for kind in ("seen", "unseen") for what in ("graphs", "F1", "exact [%]", "size error")]
+    return table(["data set", *header], rows)
+
+
 def ablations() -> str:
     found = result("sequential-ablations")
     rows = [
@@ -327,8 +341,8 @@ def molecules() -> str:
 
 TABLES: Tables = {
     "exact": exact, "relabel": relabel, "speed": speed, "kernels": kernels, "scaling": scaling,
-    "sequential": sequential, "analysis": analysis, "ablations": ablations, "model-speed": model_speed,
-    "parameters": parameters, "recipe": recipe, "choices": choices, "longer": longer,
+    "sequential": sequential, "analysis": analysis, "memory": memory, "ablations": ablations,
+    "model-speed": model_speed, "parameters": parameters, "recipe": recipe, "choices": choices, "longer": longer,
     "attribute-choices": attribute_choices, "attribute-ablations": attribute_ablations,
     "attribute-speed": attribute_speed, "molecules": molecules,
     "parallel-ablations": parallel_ablations, "robustness": robustness, "parallel-speed": parallel_speed,

@@ -22,6 +22,7 @@ from geogae import GeoGAE, Graph, datasets, metrics
 from geogae.benchmark.paper import paper
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import fit_clouds
+from geogae.geometry.labelling import canonical_form
 from geogae.losses import total_loss
 from geogae.model.autoencoder import SequentialAutoencoder
 from geogae.plots import PALETTE
@@ -117,6 +118,35 @@ def floors() -> None:
         rows[name] = metrics.evaluate(true, paths)
         print(name, rows[name], flush=True)
     record("sequential-floors", {"seed": 0, "floor": "path, true size"}, rows, time.perf_counter() - begin)
+
+
+def memory() -> None:
+    """Scores of the quality runs on test graphs that are isomorphic to a training graph, and on the others."""
+    begin = time.perf_counter()
+    rows = {}
+    for name in DATASETS:
+        train, _, test = datasets.split(datasets.load(name), seed=0)
+        known = {canonical_form(graph.topology()) for graph in train}
+        seen = np.array([canonical_form(graph.topology()) in known for graph in test])
+        measured = json.loads((RESULTS / f"sequential-{name}.json").read_text())["result"]["graphs"]
+        each = {score: np.array(values) for score, values in measured.items()}
+        rows[name] = {
+            kind: {"graphs": int(part.sum()), **_over(each, part, np.array([graph.n for graph in test]))}
+            for kind, part in (("seen", seen), ("unseen", ~seen))
+        }
+        print(name, rows[name], flush=True)
+    record("sequential-memory", {"seed": 0}, rows, time.perf_counter() - begin)
+
+
+def _over(each: dict[str, np.ndarray], part: np.ndarray, sizes: np.ndarray) -> dict[str, float | None]:
+    """Averages over some of the graphs; F1 weighted by their sizes, as everywhere."""
+    if not part.any():
+        return {"f1": None, "exact": None, "size_error": None}
+    return {
+        "f1": round(float(np.average(each["f1"][part], weights=sizes[part])), 4),
+        "exact": round(float(each["exact"][part].mean()), 4),
+        "size_error": round(float(np.abs(each["size_error"][part]).mean()), 4),
+    }
 
 
 def curves() -> None:
@@ -287,7 +317,7 @@ def _use_speed(test: list[Graph]) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("quality", "ablations", "floors", "curves", "speed"))
+    parser.add_argument("part", choices=("quality", "ablations", "floors", "memory", "curves", "speed"))
     parser.add_argument("dataset", nargs="?", default="MUTAG")
     parser.add_argument("--core-minutes", type=float, default=40, help="processor time of a quality run")
     parser.add_argument("--epochs", type=int, default=50)
@@ -302,6 +332,8 @@ def main() -> None:
         ablations(chosen.epochs)
     elif chosen.part == "floors":
         floors()
+    elif chosen.part == "memory":
+        memory()
     elif chosen.part == "curves":
         curves()
     else:
