@@ -2,6 +2,7 @@
 
 GEOGAE_DATA=… python benchmarks/sequential.py quality AIDS --threads 1    # the paper's preset, one seed
 GEOGAE_DATA=… python benchmarks/sequential.py ablations --epochs 50       # K, VAE, bundles on MUTAG
+GEOGAE_DATA=… python benchmarks/sequential.py memory                      # of quality runs: graphs that training had
 GEOGAE_DATA=… python benchmarks/sequential.py speed                       # against the straightforward build
 """
 
