@@ -129,8 +129,8 @@ def memory() -> None:
         train, _, test = datasets.split(datasets.load(name), seed=0)
         known = {canonical_form(graph.topology()) for graph in train}
         seen = np.array([canonical_form(graph.topology()) in known for graph in test])
-        measured = json.loads((RESULTS / f"sequential-{name}.json").read_text())["result"]["graphs"]
-        each = {score: np.array(values) for score, values in measured.items()}
+        scores = json.loads((RESULTS / f"sequential-{name}.json").read_text())["result"]["graphs"]
+        each = {score: np.array(values) for score, values in scores.items()}
         rows[name] = {
             kind: {"graphs": int(part.sum()), **_over(each, part, np.array([graph.n for graph in test]))}
             for kind, part in (("seen", seen), ("unseen", ~seen))
