@@ -238,7 +238,7 @@ def speed() -> None:
 
 def _training_speed(sequences: Sequences, batches: int = 30) -> dict[str, Any]:
     model = GeoGAE.from_preset("paper/aids")
-    model.dim_ = 6
+    model.dim_, model.schema_ = 6, None
     ours = model._build().train()
     plain = Straightforward(6, 64, 3, (1024, 4, 8), (512, 2, 1)).train()
     bucketed = epoch_batches(sequences.sizes, 32, 0, 0)[:batches]
