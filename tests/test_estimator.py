@@ -692,6 +692,68 @@ def test_twins_share_a_slot(tmp_path: Path) -> None:
         model.encode(nx.path_graph(12))
 
 
+# -- parallel: folded leaves ---
+
+
+def discussion(seed: int) -> Graph:
+    """Posts with some answers each, of which few are answered."""
+    random = np.random.default_rng(seed)
+    tree = nx.random_labeled_tree(int(random.integers(2, 9)), seed=seed)
+    for post in list(tree):
+        tree.add_edges_from((post, f"{post}.{answer}") for answer in range(random.integers(1, 12)))
+    return formats.as_graph(nx.convert_node_labels_to_integers(tree))
+
+
+def test_leaves_are_counted_where_they_hang(tmp_path: Path) -> None:
+    some = [discussion(seed) for seed in range(70)]
+    model = GeoGAE(dim=3, latent_dim=24).fit(some[:40], validation=some[40:50])
+    assert model.folds_ and model.slots_ < 9 < 40 < max(graph.n for graph in some)
+    scores = model.evaluate(some[50:])
+    assert (scores["exact"], scores["size_error"], scores["too_large"]) == (1, 0, 0)
+    z, random = model.encode(some[50:]), np.random.default_rng(0)
+    assert np.array_equal(np.stack([model.encode(graph) for graph in some[50:]]), z)
+    assert np.array_equal(model.encode([g.relabel(random.permutation(g.n)) for g in some[50:]]), z)
+    assert model.decode(z) == model.ordered(some[50:]) == [model.decode(row) for row in z]
+    assert model.reconstruct(some[50:]) == list(zip(model.ordered(some[50:]), model.decode(z), strict=True))
+    model.save(tmp_path)
+    loaded = GeoGAE.load(tmp_path)
+    assert (
+        loaded.folds_
+        and np.array_equal(loaded.encode(some), model.encode(some))
+        and loaded.decode(z) == model.decode(z)
+    )
+    more = model.decode(model.encode(nx.star_graph(70)))  # more nodes than any, and one ball
+    assert more.n == 71 and more.degrees.max() == 70
+    with pytest.raises(GeoGAEError, match=r"up to 10 nodes\) have more than the 8 nodes .* \(leaves do not count\)"):
+        model.encode(nx.path_graph(12))
+
+
+def test_no_z_decodes_to_more_leaves_than_the_limit() -> None:
+    some = [discussion(seed) for seed in range(30)]
+    model = GeoGAE(dim=3, latent_dim=24).fit(some[:20], validation=some[20:])
+    assert model.max_nodes_ == 2 * max(graph.n for graph in some)
+    for factor in (1e3, 1e30):
+        for decoding in model.decode(model.encode(some) * np.float32(factor), details=True):
+            assert decoding.graph.n <= model.max_nodes_ and len(decoding.balls) == len(decoding.stop) <= model.slots_
+            assert decoding.truncated
+    whole = model.decode(model.encode(some[0]), details=True)
+    assert not whole.truncated and whole.cloud.n < whole.graph.n
+
+
+def test_when_leaves_are_folded(graphs: list[Graph]) -> None:
+    some = [discussion(seed) for seed in range(20)]
+    assert not GeoGAE(dim=3, latent_dim=24).fit(graphs[:20]).folds_  # most nodes of molecules are no leaves
+    assert GeoGAE(dim=3, latent_dim=24, leaves="folded").fit(graphs[:20]).folds_
+    kept = GeoGAE(dim=5, latent_dim=24, leaves="kept").fit(some)
+    assert not kept.folds_ and kept.slots_ == max(graph.n for graph in some)
+    linear = GeoGAE("linear", dim=3, latent_dim=24, leaves="folded").fit(some)
+    assert linear.folds_ and not GeoGAE("linear", dim=5, latent_dim=24).fit(some).folds_
+    assert linear.decode(linear.encode(some[3])).n == some[3].n
+    for change in ({"architecture": "sequential"}, {"order": "template"}, {"attributes": "encoded"}):
+        with pytest.raises(GeoGAEError, match=f"leaves='folded' needs {next(iter(change))}='"):
+            GeoGAE(leaves="folded").set_params(**change)
+
+
 # -- parallel: the slots of a template ---
 
 

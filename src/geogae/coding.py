@@ -17,12 +17,13 @@ from torch import Tensor
 from geogae.attributes import Schema
 from geogae.geometry.cloud import HyperballCloud, graphs_of_balls
 from geogae.geometry.family import FREE, Bounds
+from geogae.geometry.folding import unfold
 from geogae.graph import Graph
 from geogae.model.autoencoder import SequentialAutoencoder
 from geogae.model.decoder import Decoded
 from geogae.model.linear import LinearAutoencoder
 from geogae.model.parallel import ParallelAutoencoder
-from geogae.model.payload import NOISE, Load, Payload
+from geogae.model.payload import NOISE, Leaves, Load, Payload
 from geogae.training.batches import Batch, Sequences
 
 BATCH = 256  # graphs at a time
@@ -38,12 +39,13 @@ class Decoding(NamedTuple):
 
     @property
     def cloud(self) -> HyperballCloud:
-        return HyperballCloud(self.balls[:, :-1].copy(), self.balls[:, -1].copy(), np.arange(self.graph.n))
+        """Of all nodes, or of those that are left where leaves are folded."""
+        return HyperballCloud(self.balls[:, :-1].copy(), self.balls[:, -1].copy(), np.arange(len(self.balls)))
 
 
 def ordered(clouds: Sequence[HyperballCloud]) -> list[Graph]:
     """The clouds' graphs in node order."""
-    return [cloud.graph.relabel(cloud.order) for cloud in clouds if cloud.graph is not None]
+    return [cloud.ordered_graph for cloud in clouds]
 
 
 # -- sequences --------------------------------------------------------------------------------------------------------
@@ -94,7 +96,7 @@ def _dressed(model: SequentialAutoencoder, decoded: Decoded, graphs: list[Graph]
 # -- slots ------------------------------------------------------------------------------------------------------------
 
 
-def fit_slots(model: LinearAutoencoder, clouds: Sequence[HyperballCloud], payload: Payload | None) -> None:
+def fit_slots(model: LinearAutoencoder, clouds: Sequence[HyperballCloud], payload: Payload | Leaves | None) -> None:
     """Fit the linear decoder to training clouds and what they carry."""
     if payload is None:
         model.fit([cloud.balls for cloud in clouds])
@@ -107,7 +109,7 @@ def fit_slots(model: LinearAutoencoder, clouds: Sequence[HyperballCloud], payloa
 def encode_slots(
     model: LinearAutoencoder,
     clouds: Sequence[HyperballCloud],
-    payload: Payload | None,
+    payload: Payload | Leaves | None,
     bound: bool,
     device: torch.device,
 ) -> NDArray[np.float32]:
@@ -125,7 +127,7 @@ def encode_slots(
         else:
             given.pop("bounds", None)  # nothing descends to them
         codes = model.encode(nodes, batch.sizes, **given)
-        if payload is not None and payload.riders:
+        if isinstance(payload, Payload) and payload.riders:
             codes = _ridden(model, codes, payload, ordered([clouds[graph] for graph in chosen]))
         z[chosen] = codes.float().cpu().numpy()
     return z
@@ -136,7 +138,7 @@ def decode_slots(
     z: NDArray[np.float32],
     max_nodes: int,
     d: int,
-    payload: Payload | None,
+    payload: Payload | Leaves | None,
     device: torch.device,
 ) -> list[Decoding]:
     """``payload`` if attributes are to be read; d is the dimension of a ball."""
@@ -146,17 +148,22 @@ def decode_slots(
         nodes, riders = decoded.balls.cpu().numpy(), model.parts(rows)[2].cpu().numpy()
         decoded = decoded._replace(balls=decoded.balls[..., :d])
         graphs = graphs_of_balls(nodes[..., :d], decoded.sizes.cpu().numpy())
-        if payload is not None:
+        if isinstance(payload, Payload):
             graphs = [payload.unload(graph, nodes[row, : graph.n, d:], riders[row]) for row, graph in enumerate(graphs)]
+        elif payload is not None:
+            counts = [payload.counts(nodes[row, : core.n, d:], max_nodes) for row, core in enumerate(graphs)]
+            asked = decoded.sizes + torch.tensor([own.sum() for own in counts], device=device)
+            decoded = decoded._replace(truncated=decoded.truncated | (asked > max_nodes))
+            graphs = [unfold(core, own, max_nodes) for core, own in zip(graphs, counts, strict=True)]
         decodings += _decodings(decoded, graphs)
     return decodings
 
 
-def _loads(payload: Payload, clouds: Sequence[HyperballCloud]) -> list[Load]:
-    return [payload.load(graph) for graph in ordered(clouds)]
+def _loads(payload: Payload | Leaves, clouds: Sequence[HyperballCloud]) -> list[Load]:
+    return [payload.load(cloud.graph.relabel(cloud.order)) for cloud in clouds if cloud.graph is not None]
 
 
-def _loaded(batch: Batch, loads: list[Load], payload: Payload, bound: bool) -> tuple[Tensor, dict[str, Any]]:
+def _loaded(batch: Batch, loads: list[Load], payload: Payload | Leaves, bound: bool) -> tuple[Tensor, dict[str, Any]]:
     """Nodes (B, n, d + e) of balls and what they carry, and what else :meth:`LinearAutoencoder.encode` is given."""
     count, n, d = batch.balls.shape
     values = np.zeros((count, n, payload.width), np.float32)
@@ -197,9 +204,9 @@ def _batches(z: NDArray[np.float32], device: torch.device) -> list[Tensor]:
 
 
 def _decodings(decoded: Decoded, graphs: list[Graph]) -> list[Decoding]:
-    parts = (decoded.balls, decoded.stop_probability, decoded.truncated)
-    balls, stop, truncated = (part.cpu().numpy() for part in parts)
+    parts = (decoded.balls, decoded.sizes, decoded.stop_probability, decoded.truncated)
+    balls, sizes, stop, truncated = (part.cpu().numpy() for part in parts)
     return [
-        Decoding(graph, balls[row, : graph.n], stop[row, : graph.n], bool(truncated[row]))
+        Decoding(graph, balls[row, : sizes[row]], stop[row, : sizes[row]], bool(truncated[row]))
         for row, graph in enumerate(graphs)
     ]

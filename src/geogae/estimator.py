@@ -6,7 +6,7 @@ import inspect
 import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -24,13 +24,14 @@ from geogae.errors import GeoGAEError
 from geogae.formats import as_graphs, is_graph, to_molecules
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import fit_clouds
+from geogae.geometry.folding import fold, folded_clouds
 from geogae.geometry.template import make_template, template_clouds
 from geogae.graph import Graph
 from geogae.losses import FEATURE_WEIGHT
 from geogae.model.autoencoder import SequentialAutoencoder
 from geogae.model.linear import SPARE, LinearAutoencoder
 from geogae.model.parallel import ParallelAutoencoder
-from geogae.model.payload import Payload
+from geogae.model.payload import Leaves, Payload
 from geogae.parameters import check_parameters
 from geogae.saved import load_model, save_model
 from geogae.training.batches import Sequences
@@ -40,6 +41,7 @@ from geogae.training.objective import sequential_objective
 
 log = logging.getLogger("geogae")
 
+FOLDED = 0.5  # nodes that are no leaves for each node, below which leaves are folded
 SHARED = 0.8  # balls for each node, below which nodes that share a ball share a slot
 HEADROOM = 2  # decoding stops at this many times the largest graph seen in training
 
@@ -54,6 +56,8 @@ class GeoGAE:
         dim: geometry dimension d, d-1 coordinates and a radius; ``"auto"`` for the smallest that is exact.
         order: ``"greedy"`` is Algorithm 1, ``"axis"`` the first principal axis, ``"template"`` a base that all share.
         attributes: of nodes and edges: ``"ignored"``, ``"encoded"`` into z, or ``"decoded"`` from it as well.
+        leaves: ``"folded"`` counts them at the node they hang on, ``"kept"`` gives each a ball of its own; ``"auto"``
+            folds them, if parallel and without attributes, where most nodes are leaves.
         descent: steps that z may take, if parallel, to give back what the linear z does not.
         token_dim: width of a token (the paper's tok-d).
         latent_dim: size m of z (emb); if sequential a multiple of token_dim, each CLS token being one part.
@@ -90,6 +94,7 @@ class GeoGAE:
         dim: int | Literal["auto"] = "auto",
         order: Literal["greedy", "axis", "template"] = "greedy",
         attributes: Literal["ignored", "encoded", "decoded"] = "ignored",
+        leaves: Literal["auto", "folded", "kept"] = "auto",
         descent: int = 1000,
         token_dim: int = 64,
         latent_dim: int = 192,
@@ -122,6 +127,7 @@ class GeoGAE:
         self.dim = dim
         self.order = order
         self.attributes = attributes
+        self.leaves = leaves
         self.descent = descent
         self.token_dim = token_dim
         self.latent_dim = latent_dim
@@ -223,12 +229,13 @@ class GeoGAE:
             )
         folder = Path(run) if run is not None else None
         self.schema_ = Schema.of([*graphs, *held_out]) if self.attributes != "ignored" else None
-        self.payload_: Payload | None = None
+        self.folds_ = self._folds(graphs)
+        self.payload_: Payload | Leaves | None = Leaves() if self.folds_ else None
         self.template_ = make_template(graphs, self.dim, progress=progress) if self.order == "template" else None
         clouds = self._fit_clouds(graphs, self.dim, progress)
         self.dim_ = clouds[0].dim
         held_out_clouds = self._fit_clouds(held_out, self.dim_, progress)
-        largest = max(cloud.n for cloud in [*clouds, *held_out_clouds])
+        largest = max(graph.n for graph in [*graphs, *held_out])
         self.max_nodes_ = HEADROOM * largest
         if self._has_slots:
             self.history_ = self._fit_slots(clouds, held_out_clouds)
@@ -261,8 +268,15 @@ class GeoGAE:
             if measured["f1"] > best:
                 best, kept = measured["f1"], (self.model_, self.slots_, self.shares_)
         self.model_, self.slots_, self.shares_ = kept
-        self.max_nodes_ = self.max_nodes_ if self.shares_ else self.slots_
+        self.max_nodes_ = self.max_nodes_ if self.shares_ or self.folds_ else self.slots_
         return history
+
+    def _folds(self, graphs: list[Graph]) -> bool:
+        """Whether leaves are counted where they hang, instead of having slots of their own."""
+        if self.leaves != "auto":
+            return self.leaves == "folded"
+        plain = self.architecture == "parallel" and self.order != "template" and self.attributes == "ignored"
+        return plain and sum(fold(graph).core.n for graph in graphs) < FOLDED * sum(graph.n for graph in graphs)
 
     def _train(
         self,
@@ -442,18 +456,18 @@ class GeoGAE:
         large = [cloud for cloud in clouds if not self._has_room(cloud)]
         if not large:
             return clouds
-        twins = " (adjacent twins count once)" if self.shares_ else ""
+        counted = " (adjacent twins count once)" if self.shares_ else " (leaves do not count)" if self.folds_ else ""
         limit, most = (self.slots_ if self._has_slots else self.max_nodes_), max(map(self._slots_of, large))
         if whole and self._has_slots:
             names = ", ".join((cloud.graph and cloud.graph.name) or "a graph without name" for cloud in large[:3])
             raise GeoGAEError(
                 f"{len(large)} of {len(graphs)} graphs ({names}{', …' * (len(large) > 3)}; up to {most} nodes) have "
-                f"more than the {limit} nodes that this model carries{twins}; leave them out, train with graphs as "
+                f"more than the {limit} nodes that this model carries{counted}; leave them out, train with graphs as "
                 f"large, or use architecture='sequential'"
             )
         lost = "are lost" if self._has_slots else "come back cut"
         log.warning("%d of %d graphs have more than the %d nodes that this model carries%s (up to %d): they %s",
-                    len(large), len(graphs), limit, twins, most, lost)  # fmt: skip
+                    len(large), len(graphs), limit, counted, most, lost)  # fmt: skip
         return clouds
 
     def _own_clouds(self, graphs: list[Graph]) -> list[HyperballCloud]:
@@ -467,24 +481,30 @@ class GeoGAE:
         if self.order == "template":
             assert self.template_ is not None
             return template_clouds(graphs, self.template_, progress=progress)
-        return fit_clouds(graphs, dim, order=self.order, threads=torch.get_num_threads(), progress=progress)
+        fit: Callable[..., Sequence[HyperballCloud]] = folded_clouds if self.folds_ else fit_clouds
+        return list(fit(graphs, dim, order=self.order, threads=torch.get_num_threads(), progress=progress))
 
     @torch.inference_mode()
     def _encode_clouds(self, clouds: Sequence[HyperballCloud]) -> NDArray[np.float32]:
         self.model_.eval()
         if isinstance(self.model_, LinearAutoencoder):
-            bound = self.attributes == "decoded"
-            return encode_slots(self.model_, clouds, self.payload_, bound, self._device())
+            return encode_slots(self.model_, clouds, self.payload_, self._reads_payload, self._device())
         return encode_sequences(self.model_, clouds, self.schema_, self._device())
 
     @torch.inference_mode()
     def _decode(self, z: NDArray[np.float32]) -> list[Decoding]:
         self.model_.eval()
-        reads, device = self.attributes == "decoded", self._device()
+        device = self._device()
         if isinstance(self.model_, LinearAutoencoder):
-            payload = self.payload_ if reads else None
+            payload = self.payload_ if self._reads_payload else None
             return decode_slots(self.model_, z, self.max_nodes_, self.dim_, payload, device)
-        return decode_sequences(self.model_, z, self.max_nodes_, self.schema_ if reads else None, device)
+        schema = self.schema_ if self.attributes == "decoded" else None
+        return decode_sequences(self.model_, z, self.max_nodes_, schema, device)
+
+    @property
+    def _reads_payload(self) -> bool:
+        """Whether what slots carry beside the balls is to come back."""
+        return self.folds_ or self.attributes == "decoded"
 
     def _evaluate_clouds(self, clouds: Sequence[HyperballCloud]) -> dict[str, float]:
         decodings = self._through_z(clouds)

@@ -17,6 +17,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "architecture": ARCHITECTURES,
     "order": ("greedy", "axis", "template"),
     "attributes": ("ignored", "encoded", "decoded"),
+    "leaves": ("auto", "folded", "kept"),
     "precision": ("auto", "float32", "bfloat16"),
     "variational": (True, False),
 }
@@ -66,6 +67,14 @@ def check_parameters(values: Mapping[str, Any]) -> None:
         check_dim(values["dim"])
     if values["device"] != "auto":
         check_device(values["device"])
+    if values["leaves"] == "folded":
+        limits = {"architecture": ("parallel", "linear"), "order": ("greedy", "axis"), "attributes": ("ignored",)}
+        for name, valid in limits.items():
+            if values[name] not in valid:
+                raise GeoGAEError(
+                    f"leaves='folded' needs {name}={' or '.join(map(repr, valid))}, not {values[name]!r}; "
+                    f"change it, or take leaves='kept'"
+                )
     if values["architecture"] != "sequential":
         return  # nothing of what follows is theirs
     latent, token = values["latent_dim"], values["token_dim"]

@@ -17,7 +17,7 @@ from geogae.errors import GeoGAEError
 from geogae.files import atomic_path
 from geogae.geometry.template import Template
 from geogae.graph import Graph
-from geogae.model.payload import Payload
+from geogae.model.payload import Leaves, Payload
 from geogae.training.checkpoint import load_checkpoint, save_checkpoint
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ def save_model(model: GeoGAE, path: str | os.PathLike[str]) -> None:
     """Each of the two files is replaced as a whole."""
     folder = Path(path)
     fitted: dict[str, Any] = {"dim": model.dim_, "max_nodes": model.max_nodes_, "slots": model.slots_}
-    fitted["shares"] = model.shares_
+    fitted |= {"shares": model.shares_, "folds": model.folds_}
     tensors = dict(model.model_.state_dict())
     if model.template_ is not None:
         tensors["template.edges"] = torch.from_numpy(model.template_.graph.edges.copy())
         tensors["template.balls"] = torch.from_numpy(model.template_.balls)
     if model.schema_ is not None:
         fitted["schema"] = model.schema_.to_json()
-    if (payload := model.payload_) is not None:
+    if isinstance(payload := model.payload_, Payload):
         fitted["payload"] = {"edges": payload.edges, "smooth": payload.smooth, "loose": payload.loose}
         tensors |= {f"payload.{name}": torch.from_numpy(array) for name, array in _tables(payload).items()}
     config = {"format": FORMAT, "geogae": geogae.__version__, "params": model.get_params(), "fitted": fitted}
@@ -63,7 +63,7 @@ def load_model(cls: type[Model], path: str | os.PathLike[str], device: str) -> M
             )
         params, fitted = dict(config["params"]), config["fitted"]
         dim, max_nodes, slots = (int(fitted[name]) for name in ("dim", "max_nodes", "slots"))
-        shares = bool(fitted["shares"])
+        shares, folds = bool(fitted["shares"]), bool(fitted.get("folds"))
         schema = Schema.from_json(fitted["schema"]) if "schema" in fitted else None
         payload = Payload(schema, **fitted["payload"]) if schema is not None and "payload" in fitted else None
     except GeoGAEError:
@@ -71,16 +71,16 @@ def load_model(cls: type[Model], path: str | os.PathLike[str], device: str) -> M
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise GeoGAEError(f"{folder / CONFIG} is missing or damaged ({error}); train or save again") from None
     model = cls().set_params(**{**params, "device": device})
-    model.dim_, model.max_nodes_, model.slots_, model.shares_ = dim, max_nodes, slots, shares
-    model.schema_, model.payload_, model.template_ = schema, payload, None
+    model.dim_, model.max_nodes_, model.slots_, model.shares_, model.folds_ = dim, max_nodes, slots, shares, folds
+    model.schema_, model.payload_, model.template_ = schema, Leaves() if folds else payload, None
     weights, _ = load_checkpoint(folder / WEIGHTS)
     try:
         model.model_ = model._build()
         if model.order == "template":
             edges, balls = (weights.pop(f"template.{part}").numpy() for part in ("edges", "balls"))
             model.template_ = Template(Graph(len(balls), edges), balls)
-        if model.payload_ is not None:
-            _fill(model.payload_, {name: weights.pop(f"payload.{name}") for name in _tables(model.payload_)})
+        if payload is not None:
+            _fill(payload, {name: weights.pop(f"payload.{name}") for name in _tables(payload)})
         model.model_.load_state_dict(weights)
     except (RuntimeError, KeyError, ValueError, TypeError):
         raise GeoGAEError(f"{folder / WEIGHTS} does not fit {CONFIG} beside it; restore both, or train again") from None

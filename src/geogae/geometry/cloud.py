@@ -147,6 +147,11 @@ class HyperballCloud:
         _, first, ball = np.unique(self.balls, axis=0, return_index=True, return_inverse=True)
         return replace(self, order=self.order[np.argsort(first[ball.ravel()], kind="stable")])
 
+    @property
+    def ordered_graph(self) -> Graph:
+        """The graph in node order: what is to come back."""
+        return self._fitted_to().relabel(self.order)
+
     def ordered(self) -> HyperballCloud:
         """The same cloud with its nodes, and its graph's, renumbered by the node order."""
         return replace(

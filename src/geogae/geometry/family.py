@@ -26,6 +26,7 @@ EASE, NEAR = 0.3, 0.05  # a number is drawn until it is so far within its bounds
 MARGIN = 0.02  # the rule is right by so much when a descent may end: rounding must not turn it
 REACH = 1e9  # a ball beyond this ends a descent, as one that is not a number does: squares must not overflow
 _REACH_BITS = int(np.float32(REACH).view(np.int32))
+COUNT_WEIGHT = 300.0  # of a number of nodes that rounds wrongly, against a pair: it shifts all nodes behind it
 FREE = 2e9  # a bound that bounds nothing
 _SHARE = 16  # graphs of one size that a thread takes at once, with one copy of their slots' loadings
 
@@ -36,6 +37,11 @@ class Bounds(NamedTuple):
     low: NDArray[np.float32]  # (n, e)
     high: NDArray[np.float32]  # (n, e)
     weight: NDArray[np.float32]  # (e,), of a number that is beyond, against a pair of nodes
+
+    @classmethod
+    def of_counts(cls, counts: NDArray[np.float32]) -> Bounds:
+        """What rounds to whole numbers (n, 1)."""
+        return cls(counts - np.float32(0.5), counts + np.float32(0.5), np.array([COUNT_WEIGHT], np.float32))
 
 
 def fit_in_family(

@@ -18,8 +18,6 @@ from geogae.geometry.family import Bounds, fit_in_family
 from geogae.model.decoder import Decoded
 from geogae.model.linear import LinearAutoencoder
 
-COUNT_WEIGHT = 300.0  # of a number of nodes that rounds wrongly, against a pair: it shifts all nodes behind it
-
 
 class ParallelAutoencoder(LinearAutoencoder):
     """``descent`` is the number of steps that a z may take; if ``shared``, equal balls stand together in a slot."""
@@ -53,7 +51,7 @@ class ParallelAutoencoder(LinearAutoencoder):
             balls = padded.to(balls.device)  # (B, s, d + 1)
             sizes = torch.tensor([len(own) for own in slots], device=balls.device)
             graphs = [joined[np.ix_(first, first)] for joined, first in zip(graphs, firsts, strict=False)]
-            bounds = [_rounding_to(own[:, -1:]) for own in slots]
+            bounds = [Bounds.of_counts(own[:, -1:]) for own in slots]
         z = super().encode(balls, sizes, noise, riders)
         if not graphs or not self.descent:
             return z
@@ -91,11 +89,6 @@ class ParallelAutoencoder(LinearAutoencoder):
         balls = slots.balls[..., :-1].gather(1, slot[..., None].expand(-1, -1, self.d - 1))
         here, last = place < sizes[:, None], place + 1 == asked[:, None]
         return Decoded(balls.where(here[..., None], 0), sizes, last.float(), slots.truncated | (asked > max_nodes))
-
-
-def _rounding_to(counts: NDArray[np.float32]) -> Bounds:
-    """What decodes to whole numbers (s, 1)."""
-    return Bounds(counts - np.float32(0.5), counts + np.float32(0.5), np.array([COUNT_WEIGHT], np.float32))
 
 
 def shared_balls(balls: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

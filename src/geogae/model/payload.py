@@ -167,6 +167,25 @@ class Payload:
         return np.concatenate([node, np.tile(edge, self.edges)]).astype(np.float32)
 
 
+class Leaves:
+    """The number of leaves that hang on each node, in the place of attributes: see geometry/folding.py."""
+
+    width, riders = 1, 0
+
+    def check(self, core: Graph) -> None:
+        """Any number can be carried."""
+
+    def load(self, core: Graph) -> Load:
+        """Of a core in node order."""
+        assert core.node_categorical is not None
+        counts = core.node_categorical.astype(np.float32)  # (n, 1)
+        return Load(counts, np.ones(counts.shape, bool), Bounds.of_counts(counts), np.empty(0, np.float32))
+
+    def counts(self, values: _Floats, limit: int) -> _Codes:
+        """The numbers (n,) that slots (n, 1) tell, none above ``limit``."""
+        return np.rint(values[:, 0].clip(0, limit)).astype(np.int64)
+
+
 def bits(rank: NDArray[np.floating] | NDArray[np.int64]) -> NDArray[np.float64]:
     """Where a rank stands on the scale of surprises: 0, 1, 1.6, 2, …; rare ones must not outweigh all others."""
     return np.log2(1 + rank)
