@@ -19,7 +19,7 @@ from unittest import mock
 import numpy as np
 import torch
 
-from geogae import GeoGAE, estimator, metrics, presets
+from geogae import GeoGAE, metrics, presets
 from geogae.attributes import Schema
 from geogae.benchmark.folds import development
 from geogae.benchmark.plan import Run
@@ -66,7 +66,7 @@ def ablations(name: str = "AIDS") -> None:
     changes: dict[str, tuple[dict[str, Any], dict[Any, dict[str, Any]]]] = {
         "all of it": ({}, {}),
         "categories expected by their frequency alone": ({}, {surprises: {"_node_contexts": None}}),
-        "without random axes": ({}, {estimator: {"SPARE": 0.0}}),
+        "without random axes": ({}, {payload.Payload: {"spare": 0.0}}),
         "without descent": ({"descent": 0}, {}),
         "numbers in the slots, no riders": ({}, {payload: {"RIDERS": 0.0}}),
         "attributes encoded, not decoded": ({"attributes": "encoded"}, {}),

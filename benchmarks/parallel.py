@@ -40,7 +40,7 @@ CHOICES: dict[str, tuple[int | None, tuple[int, ...], list[tuple[int, str]]]] = 
     "SYNTHETICnew": (None, (192,), [(9, "axis"), (9, "template"), (12, "template"), (16, "template")]),
     "QM9": (20_000, (192, 48), [(4, "axis"), (4, "greedy"), (5, "axis")]),
     "COLLAB": (2_000, (576,), [(9, "axis"), (9, "greedy"), (11, "axis"), (11, "greedy")]),
-    "REDDIT-BINARY": (None, (1728,), [(7, "greedy"), (9, "greedy"), (12, "greedy")]),
+    "REDDIT-BINARY": (None, (1728,), [(7, "greedy"), (9, "greedy")]),
 }
 
 

@@ -29,7 +29,7 @@ from geogae.geometry.template import make_template, template_clouds
 from geogae.graph import Graph
 from geogae.losses import FEATURE_WEIGHT
 from geogae.model.autoencoder import SequentialAutoencoder
-from geogae.model.linear import SPARE, LinearAutoencoder
+from geogae.model.linear import LinearAutoencoder
 from geogae.model.parallel import ParallelAutoencoder
 from geogae.model.payload import Leaves, Payload
 from geogae.parameters import check_parameters
@@ -344,7 +344,7 @@ class GeoGAE:
         width = self.dim_
         if self.payload_ is not None:
             width += self.payload_.width
-            shape |= {"riders": self.payload_.riders, "spare": SPARE}
+            shape |= {"riders": self.payload_.riders, "spare": self.payload_.spare}
         if self.architecture == "linear":
             return LinearAutoencoder(width, **shape).to(self._device())
         descent: dict[str, Any] = {"descent": self.descent, "shared": self.shares_, "kl_weight": self.kl_weight}

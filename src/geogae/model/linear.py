@@ -24,7 +24,6 @@ from geogae.model.latent import check_latent
 NOISE = 1e-3  # standard deviation, in the units of the balls, to which a cloud is met; margins are wider by far
 BLOCK = 16  # slots that are read at a time
 LEAST = 0.1  # deviation that any axis is given: training clouds that do not move along it prove little
-SPARE = 0.3  # of the axes are drawn at random where slots carry attributes: a surprise may come anywhere
 
 
 class LinearAutoencoder(nn.Module):

@@ -65,7 +65,9 @@ class ParallelAutoencoder(LinearAutoencoder):
         deviations = self.deviations.clamp(min=torch.finfo(torch.float32).tiny)  # an idle axis has none
         sizes, components, riders = self.parts(z)
         starts = (components / deviations).cpu().numpy().astype(np.float32)
-        points = fit_in_family(starts, mean, loadings, graphs, self.descent, bounds=bounds, pull=self.kl_weight)
+        points = fit_in_family(
+            starts, mean, loadings, graphs, self.descent, torch.get_num_threads(), bounds, self.kl_weight
+        )
         settled = self.assembled(sizes, torch.from_numpy(points).to(z.device) * self.deviations, riders)
         moved = torch.from_numpy((points != starts).any(1)).to(z.device)
         return torch.where(moved[:, None], settled, z)  # what was right stays to the last bit

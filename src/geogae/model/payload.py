@@ -50,6 +50,8 @@ class Payload:
     ``smooth`` are the continuous node columns that ride as coefficients, ``loose`` those that ride in the slots.
     """
 
+    spare = 0.3  # of the axes are drawn at random: a surprise may come anywhere
+
     def __init__(self, schema: Schema, edges: int, smooth: Sequence[int], loose: Sequence[int]) -> None:
         self.schema, self.edges = schema, edges  # at most so many earlier neighbours
         self.node, self.edge = schema.node, schema.edge
@@ -171,6 +173,7 @@ class Leaves:
     """The number of leaves that hang on each node, in the place of attributes: see geometry/folding.py."""
 
     width, riders = 1, 0
+    spare = 0.7  # of the axes are drawn at random: where most leaves hang, few training graphs tell
 
     def check(self, core: Graph) -> None:
         """Any number can be carried."""
