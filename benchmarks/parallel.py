@@ -25,7 +25,8 @@ from record import RESULTS, record
 
 SEEDS = (0, 1, 2)
 SLOW = ("SYNTHETICnew", "REDDIT-BINARY")  # one seed: matching, and graphs of thousands of nodes, take their time
-CHOICES: dict[str, tuple[int | None, tuple[int, ...], list[tuple[int, str]]]] = {  # sample, sizes m, (d, order)
+CHOICES: dict[str, tuple[int | None, tuple[int, ...], list[tuple[int, str] | tuple[int, str, str]]]] = {
+    # sample, sizes m, (d, order) or (d, order, leaves)
     "MUTAG": (None, (128, 48), [(3, "axis"), (3, "greedy"), (4, "axis"), (5, "axis")]),
     "AIDS": (
         None,
@@ -38,7 +39,7 @@ CHOICES: dict[str, tuple[int | None, tuple[int, ...], list[tuple[int, str]]]] = 
         [(4, "axis"), (4, "greedy"), (5, "axis"), (5, "greedy"), (6, "axis"), (6, "greedy")],
     ),
     "SYNTHETICnew": (None, (192,), [(9, "axis"), (9, "template"), (12, "template"), (16, "template")]),
-    "QM9": (20_000, (192, 48), [(4, "axis"), (4, "greedy"), (5, "axis")]),
+    "QM9": (20_000, (192, 24), [(4, "axis", "kept"), (4, "greedy", "kept"), (3, "greedy"), (4, "axis"), (4, "greedy")]),
     "COLLAB": (2_000, (576,), [(9, "axis"), (9, "greedy"), (11, "axis"), (11, "greedy")]),
     "REDDIT-BINARY": (None, (1728,), [(7, "greedy"), (9, "greedy")]),
 }
@@ -49,17 +50,19 @@ def choose(names: list[str]) -> None:
     for name in names or CHOICES:
         begin, (sample, sizes, candidates) = time.perf_counter(), CHOICES[name]
         rows = []
-        for dim, order in candidates:
+        for dim, order, *leaves in candidates:
             for m in sizes:
                 measured, seconds = [], []
                 for seed in SEEDS[:1] if name in SLOW and order != "axis" else SEEDS:
                     train, validation = development(Run("parallel", (), name, sample, "paper", seed))
                     start = time.perf_counter()
-                    model = GeoGAE(dim=dim, order=order, latent_dim=m).fit(train, validation=validation)
+                    model = GeoGAE(dim=dim, order=order, latent_dim=m, leaves=leaves[0] if leaves else "auto")
+                    model.fit(train, validation=validation)
                     seconds.append(round(time.perf_counter() - start, 2))
                     best = max(model.history_, key=lambda row: row["validation_f1"])
                     measured.append({key: best[f"validation_{key}"] for key in ("f1", "exact")})
-                rows.append({"dim": dim, "order": order, "m": m, "validation": measured, "seconds": seconds})
+                candidate = {"dim": dim, "order": order, "m": m, "folds": model.folds_}
+                rows.append({**candidate, "validation": measured, "seconds": seconds})
                 f1 = [round(100 * row["f1"], 2) for row in measured]
                 print(name, dim, order, m, f1, np.mean(f1).round(2), seconds, flush=True)
         config = {"dataset": name, "sample": sample, "threads": torch.get_num_threads()}

@@ -736,8 +736,31 @@ def test_no_z_decodes_to_more_leaves_than_the_limit() -> None:
         for decoding in model.decode(model.encode(some) * np.float32(factor), details=True):
             assert decoding.graph.n <= model.max_nodes_ and len(decoding.balls) == len(decoding.stop) <= model.slots_
             assert decoding.truncated
+    standard = GeoGAE(dim=3, latent_dim=24, variational=True).fit(some[:20], validation=some[20:])
+    for worst in (np.full(24, 3e38), np.resize([3e38, -1e38], 24)):  # balls and numbers of leaves overflow
+        assert standard.decode(worst).n <= standard.max_nodes_
     whole = model.decode(model.encode(some[0]), details=True)
     assert not whole.truncated and whole.cloud.n < whole.graph.n
+
+
+def test_more_leaves_than_can_come_back() -> None:
+    some = [discussion(seed) for seed in range(30)]
+    model = GeoGAE(dim=3, latent_dim=24).fit(some)
+    limit = model.max_nodes_
+    assert model.carries([nx.star_graph(limit - 1), nx.star_graph(limit)]) == [True, False]
+    assert model.evaluate(nx.star_graph(limit))["too_large"] == 1
+    with pytest.raises(
+        GeoGAEError, match=rf"up to {limit + 1} nodes\) have more than the {limit} nodes that this model c"
+    ):
+        model.encode(nx.star_graph(limit))
+    twins = GeoGAE(dim=4, latent_dim=16).fit([circles(seed) for seed in range(50)])
+    limit = twins.max_nodes_
+    assert twins.shares_ and twins.carries([nx.complete_graph(n) for n in (limit, limit + 1)]) == [True, False]
+
+
+def test_the_shortest_z_with_leaves() -> None:
+    model = GeoGAE(dim=3, latent_dim=2).fit([discussion(seed) for seed in range(20)])
+    assert model.folds_ and model.encode(discussion(3)).shape == (2,)
 
 
 def test_when_leaves_are_folded(graphs: list[Graph]) -> None:

@@ -223,6 +223,17 @@ def test_rmse_by_hand():
     assert metrics.attributes([one, two], [longer, two])["node_rmse"] == 0  # the size error tells
 
 
+@pytest.mark.parametrize("odd", [Graph(3), Graph(3, node_continuous=np.ones((3, 5)))])
+@pytest.mark.parametrize("columns", [1, 2])
+def test_rmse_leaves_out_graphs_with_other_columns(odd: Graph, columns: int):
+    some = [Graph(2, node_continuous=np.full((2, columns), value)) for value in (1.0, 3.0, 5.0)]
+    off = Graph(2, node_continuous=np.full((2, columns), 2.0))
+    wanted = metrics.attributes(some, [off, *some[1:]])["node_rmse"]
+    assert wanted == pytest.approx((1 / 3) ** 0.5)
+    for back in (None, odd):
+        assert metrics.attributes([*some, odd], [off, *some[1:], back])["node_rmse"] == wanted
+
+
 def test_rmse_of_edges_by_hand():
     true = Graph(3, [(0, 1), (1, 2)], edge_continuous=[[1.0], [5.0]])
     moved = Graph(3, [(0, 1), (0, 2)], edge_continuous=[[3.0], [5.0]])

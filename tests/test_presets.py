@@ -58,7 +58,7 @@ def test_plain_presets_are_ours_with_the_papers_size_of_z(dataset: str) -> None:
     values, model = presets.read(dataset.lower()), GeoGAE.from_preset(dataset.lower())
     assert values["dataset"] == dataset and model.architecture == "parallel"
     assert model.latent_dim == GeoGAE.from_preset(f"paper/{dataset.lower()}").latent_dim
-    assert values.keys() == {"dataset", "dim", "order", "latent_dim"}
+    assert values.keys() - {"leaves"} == {"dataset", "dim", "order", "latent_dim"}
 
 
 @pytest.mark.parametrize("name", presets.ATTRIBUTED)
@@ -165,3 +165,21 @@ def test_no_end() -> None:
     for end in ("epochs", "minutes", "core_minutes"):
         GeoGAE("sequential", **{"epochs": None, end: 1}).check_params()
     GeoGAE("parallel", epochs=None).check_params()  # it is not trained step by step
+
+
+def test_a_file_by_its_path(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('dataset = "MUTAG"\nlatent_dim = 9\n')
+    assert GeoGAE.from_preset(tmp_path / "mine.toml").latent_dim == 9
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"# h\xf6her\nlatent_dim = 9\n", r"mine\.toml is not UTF-8 .*; save it as such"),
+        (b"dataset = 5\n", r"dataset = 5 in preset .*mine\.toml must be text"),
+    ],
+)
+def test_a_file_that_is_none(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "mine.toml").write_bytes(content)
+    with pytest.raises(GeoGAEError, match=said):
+        GeoGAE.from_preset(tmp_path / "mine.toml")

@@ -21,9 +21,9 @@ from geogae.geometry.folding import unfold
 from geogae.graph import Graph
 from geogae.model.autoencoder import SequentialAutoencoder
 from geogae.model.decoder import Decoded
-from geogae.model.linear import LinearAutoencoder
+from geogae.model.linear import NOISE, LinearAutoencoder
 from geogae.model.parallel import ParallelAutoencoder
-from geogae.model.payload import NOISE, Leaves, Load, Payload
+from geogae.model.payload import Leaves, Load, Payload
 from geogae.training.batches import Batch, Sequences
 
 BATCH = 256  # graphs at a time
@@ -33,8 +33,8 @@ class Decoding(NamedTuple):
     """What came out of one z."""
 
     graph: Graph
-    balls: NDArray[np.float32]  # (n, d)
-    stop: NDArray[np.float32]  # (n,), the probability of each node to be the last
+    balls: NDArray[np.float32]  # (n, d), of the nodes that have one: not of leaves that were folded
+    stop: NDArray[np.float32]  # (n,), the probability of each of these to be the last
     truncated: bool  # generation hit its limit before the model stopped
 
     @property
@@ -176,7 +176,8 @@ def _loaded(batch: Batch, loads: list[Load], payload: Payload | Leaves, bound: b
     nodes = torch.cat([batch.balls, torch.from_numpy(values).to(device)], dim=2)
     riders = torch.from_numpy(np.stack([load.riders for load in loads])).to(device)
     bounds = [load.bounds if bound else _unbound(load.bounds) for load in loads]
-    return nodes, {"noise": torch.from_numpy(noise).to(device), "riders": riders, "bounds": bounds}
+    gaps = {"noise": torch.from_numpy(noise).to(device)} if payload.gaps else {}
+    return nodes, {**gaps, "riders": riders, "bounds": bounds}
 
 
 def _unbound(bounds: Bounds) -> Bounds:

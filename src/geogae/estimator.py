@@ -56,8 +56,7 @@ class GeoGAE:
         dim: geometry dimension d, d-1 coordinates and a radius; ``"auto"`` for the smallest that is exact.
         order: ``"greedy"`` is Algorithm 1, ``"axis"`` the first principal axis, ``"template"`` a base that all share.
         attributes: of nodes and edges: ``"ignored"``, ``"encoded"`` into z, or ``"decoded"`` from it as well.
-        leaves: ``"folded"`` counts them at the node they hang on, ``"kept"`` gives each a ball of its own; ``"auto"``
-            folds them, if parallel and without attributes, where most nodes are leaves.
+        leaves: ``"kept"`` as balls, ``"folded"`` into numbers where they hang; ``"auto"`` folds if most nodes are such.
         descent: steps that z may take, if parallel, to give back what the linear z does not.
         token_dim: width of a token (the paper's tok-d).
         latent_dim: size m of z (emb); if sequential a multiple of token_dim, each CLS token being one part.
@@ -159,7 +158,7 @@ class GeoGAE:
     # -- parameters ---------------------------------------------------------------------------------------------------
 
     @classmethod
-    def from_preset(cls, name: str, **changes: Any) -> Self:
+    def from_preset(cls, name: str | os.PathLike[str], **changes: Any) -> Self:
         """A preset by name, or a TOML file, with changes: ``GeoGAE.from_preset("mutag", seed=1)``."""
         values = presets.read(name)
         values.pop("dataset", None)
@@ -458,6 +457,8 @@ class GeoGAE:
             return clouds
         counted = " (adjacent twins count once)" if self.shares_ else " (leaves do not count)" if self.folds_ else ""
         limit, most = (self.slots_ if self._has_slots else self.max_nodes_), max(map(self._slots_of, large))
+        if most <= limit:  # but with what shares their slots, they are too large
+            limit, most, counted = self.max_nodes_, max(cloud.whole_size for cloud in large), ""
         if whole and self._has_slots:
             names = ", ".join((cloud.graph and cloud.graph.name) or "a graph without name" for cloud in large[:3])
             raise GeoGAEError(
@@ -553,7 +554,7 @@ class GeoGAE:
         return self._problem(cloud) is None and (not self._has_slots or self._has_room(cloud))
 
     def _has_room(self, cloud: HyperballCloud) -> bool:
-        return self._slots_of(cloud) <= (self.slots_ if self._has_slots else self.max_nodes_)
+        return cloud.whole_size <= self.max_nodes_ and (not self._has_slots or self._slots_of(cloud) <= self.slots_)
 
     def _problem(self, cloud: HyperballCloud) -> GeoGAEError | None:
         """Why the attributes of a cloud's graph cannot be encoded, if they cannot."""

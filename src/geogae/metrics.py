@@ -5,6 +5,7 @@ Only ``exact`` and ``whole`` look beyond the order: they ask for isomorphism.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -78,6 +79,7 @@ def attributes(true: Sequence[Graph], decoded: Sequence[Graph | None]) -> dict[s
     F1 = 2 hits / (true + decoded), so what is missing and what is too many counts as wrong, and edge F1 is at most the
     F1 of the topology. Graphs without edges on both sides agree.
     ``node_rmse``, ``edge_rmse``: over all true nodes, or edges, and all continuous columns, in the columns' own units.
+    Graphs with other columns than most have are left out.
     A node or edge that did not come back counts as if the column's average over the true graphs had; what is too many
     is not compared.
     ``whole``: the rate of graphs that are isomorphic with all categories equal.
@@ -138,6 +140,9 @@ def _rows(graph: Graph, field: str) -> NDArray[np.generic] | None:
 
 def _rmse(pairs: Sequence[tuple[Graph, Graph | None]], kind: str) -> float:
     field = f"{kind}_continuous"
+    widths = Counter(0 if (rows := _rows(t, field)) is None else rows.shape[1] for t, _ in pairs)
+    usual = max((width for width in widths if width), key=lambda width: (widths[width], width))
+    pairs = [(t, d) for t, d in pairs if getattr(t, field) is not None and getattr(t, field).shape[1] == usual]
     average = np.concatenate([rows for t, _ in pairs if (rows := _rows(t, field)) is not None]).mean(
         0, dtype=np.float64
     )

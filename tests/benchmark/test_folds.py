@@ -58,7 +58,7 @@ def test_one_door() -> None:
     """Nothing else in the benchmark splits, or asks for test graphs."""
     assert {name for name, text in SOURCES.items() if "held_out(" in text} == {"folds.py", "runner.py"}
     assert SOURCES["runner.py"].count("held_out(") == 1
-    for name in ("datasets.split(", "datasets.load(", "_parts(", "formats.read("):
+    for name in ("datasets.split(", "datasets.read(", "_parts("):
         assert {file for file, text in SOURCES.items() if name in text} == {"folds.py"}
 
 

@@ -167,6 +167,22 @@ def test_the_default_with_changes(run: Run) -> None:
     assert (code, out) == (2, "") and err.startswith("error: runs/0 holds a run already; go on with --resume")
 
 
+def test_presets_of_one_data_set_have_folders_of_their_own(run: Run) -> None:
+    for preset in ("mutag", "linear/MUTAG"):
+        assert run("train", preset, "--data", "graphs.jsonl").code == 0
+    assert files("runs/mutag") == files("runs/linear/mutag") == ["config.json", "model.safetensors", "run.json"]
+
+
+def test_a_run_from_before_a_parameter_was_there(run: Run) -> None:
+    assert run("train", "mutag", "--data", "graphs.jsonl", "--out", "run").code == 0
+    about = json.loads(Path("run/run.json").read_text())
+    del about["params"]["leaves"]
+    Path("run/run.json").write_text(json.dumps(about))
+    assert run("train", "mutag", "--data", "graphs.jsonl", "--out", "run", "--resume").code == 0
+    code, _, err = run("train", "mutag", "--data", "graphs.jsonl", "--out", "run", "--resume", "--set", "leaves=kept")
+    assert code == 2 and "error: run was started with other leaves" in err
+
+
 def test_the_default_and_a_graph_that_is_too_large(run: Run) -> None:
     assert run("train", "mutag", "--data", "graphs.jsonl", "--out", "run").code == 0
     formats.write([Graph(29, [(i, i + 1) for i in range(28)], name="large")], "large.jsonl")

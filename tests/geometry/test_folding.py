@@ -69,6 +69,8 @@ def test_clouds_of_cores(graph: Graph, seed: int) -> None:
     assert a.graph is not None
     core = a.graph.relabel(a.order)
     assert unfold(core, np.array(leaves_of(core)), graph.n) == a.ordered_graph.topology()
+    alone = a.ordered()  # the core has no leaves to tell of
+    assert np.array_equal(alone.balls, a.balls) and alone.ordered_graph == core
     if graph.node_categorical is not None:
         assert a.ordered_graph.node_categorical is not None
         rows = [sorted(map(tuple, g.node_categorical.tolist())) for g in (graph, a.ordered_graph)]  # type: ignore[union-attr]

@@ -8,7 +8,7 @@ import time
 from functools import lru_cache
 from pathlib import Path
 
-from geogae import datasets, formats
+from geogae import datasets
 from geogae.benchmark.plan import Run
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
@@ -39,15 +39,12 @@ def held_out(run: Run, results: Path) -> list[Graph]:
 
 @lru_cache(maxsize=1)
 def _graphs(dataset: str, sample: int | None) -> list[Graph]:
-    graphs = formats.read(dataset) if Path(dataset).suffix or os.sep in dataset else datasets.load(dataset)
+    graphs = datasets.read(dataset)
     if sample is None:
         return graphs
     if sample > len(graphs):
         raise GeoGAEError(f"{dataset}:{sample} asks for more than its {len(graphs)} graphs; ask for fewer")
-    import numpy as np
-
-    chosen = np.random.default_rng(0).choice(len(graphs), sample, replace=False)
-    return [graphs[i] for i in sorted(chosen)]
+    return datasets.sample(graphs, sample, seed=0)
 
 
 @lru_cache(maxsize=1)

@@ -41,7 +41,7 @@ def cloud(
     budget: Annotated[
         float, Option(show_default=f"{Recipe.budget:.0e}", help="Pairs of nodes times steps that one graph may cost.")
     ] = Recipe.budget,
-    seed: Annotated[int, Option(help="Seed of the fits and of --sample.")] = Recipe.seed,
+    seed: Annotated[int, Option(min=0, help="Seed of the fits and of --sample.")] = Recipe.seed,
     first: Annotated[int | None, Option(metavar="N", help="Only the first N graphs.")] = None,
     sample: Annotated[int | None, Option(metavar="N", help="Only N graphs drawn at random.")] = None,
     threads: Annotated[int | None, Option(min=1, help="Threads; all cores if not given.")] = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -18,17 +17,12 @@ if TYPE_CHECKING:
 
 
 def read_graphs(data: str, *, first: int | None = None, sample: int | None = None, seed: int = 0) -> list[Graph]:
-    """The graphs of a data set or of a file, all or some of them.
+    """The graphs of a data set or of a file, all or some of them."""
+    from geogae import datasets
 
-    The sets of the paper go by name; else what exists, has a suffix or a separator is a file or folder.
-    """
-    from geogae import datasets, formats
-
-    known = data.lower() in map(str.lower, datasets.names())
-    is_path = not known and (Path(data).exists() or bool(Path(data).suffix) or os.sep in data)
     if first is not None and sample is not None:
         raise GeoGAEError("--first and --sample exclude each other; give one of them")
-    graphs = formats.read(data) if is_path else datasets.load(data)
+    graphs = datasets.read(data)
     wanted = first if sample is None else sample
     if not graphs:
         raise GeoGAEError(f"{data} holds no graphs")
@@ -37,12 +31,7 @@ def read_graphs(data: str, *, first: int | None = None, sample: int | None = Non
     if not 1 <= wanted <= len(graphs):
         option = "--first" if sample is None else "--sample"
         raise GeoGAEError(f"{option} {wanted} must be from 1 to {len(graphs)}, the number of graphs in {data}")
-    if sample is None:
-        return graphs[:wanted]
-    import numpy as np
-
-    chosen = np.random.default_rng(seed).choice(len(graphs), wanted, replace=False)
-    return [graphs[i] for i in sorted(chosen)]
+    return graphs[:wanted] if sample is None else datasets.sample(graphs, wanted, seed)
 
 
 def check_writable(path: Path | None, suffixes: tuple[str, ...]) -> None:

@@ -47,7 +47,7 @@ def train(
       geogae train aids --set latent_dim=96 --set dim=5 --seed 1 --out runs/aids-96
       geogae train mutag --data graphs.jsonl
       geogae train attributes/qm9 --data molecules.smi --out runs/molecules
-      geogae train paper/aids --minutes 60 --out runs/paper --resume
+      geogae train paper/aids --minutes 60 --out runs/paper-aids --resume
     """
     from geogae import datasets, presets
     from geogae.estimator import GeoGAE
@@ -63,7 +63,7 @@ def train(
     if given := {name: value for name, value in (ends | {"seed": seed}).items() if value is not None}:
         changes = (ends if given.keys() & ends else {}) | changes | given
     model = GeoGAE.from_preset(preset, **changes)
-    folder = out or Path("runs") / Path(preset).stem
+    folder = out or Path("runs") / (Path(preset).stem if preset.endswith(".toml") else preset.lower())
     about = {"preset": preset, "data": dataset, "seed": model.seed, "disjoint": disjoint, "params": model.get_params()}
     if threads:
         import torch
@@ -131,6 +131,7 @@ def in_words(scores: dict[str, float]) -> dict[str, str]:
 
 def _claim(folder: Path, about: dict[str, Any], resume: bool) -> None:
     """Start or continue a run, never mix two."""
+    from geogae.estimator import GeoGAE
     from geogae.files import atomic_path
     from geogae.parameters import ENDS
 
@@ -143,7 +144,8 @@ def _claim(folder: Path, about: dict[str, Any], resume: bool) -> None:
         return
     before = read_about(folder)
     differs = [key for key in ("data", "seed", "disjoint") if before[key] != about[key]]
-    differs += [k for k, v in about["params"].items() if k not in ENDS and before["params"].get(k) != v]
+    started = {**GeoGAE().get_params(), **before["params"]}  # a parameter that is younger than the run had its default
+    differs += [k for k, v in about["params"].items() if k not in ENDS and started[k] != v]
     if differs:
         raise GeoGAEError(f"{folder} was started with other {', '.join(differs)}; resume with the same, or start anew")
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
+import numpy as np
+
+from geogae import formats
 from geogae.datasets import qm9, sources
 from geogae.datasets.catalogue import PAPER, Published, names
 from geogae.datasets.splits import split
@@ -17,7 +21,7 @@ from geogae.formats.simplify import Policy
 from geogae.formats.tu import read_tu_packed
 from geogae.graph import Graph
 
-__all__ = ["NUMBERS", "Row", "load", "names", "split", "table"]
+__all__ = ["NUMBERS", "Row", "load", "names", "read", "sample", "split", "table"]
 
 log = logging.getLogger("geogae")
 
@@ -51,6 +55,22 @@ def load(name: str, *, root: str | os.PathLike[str] | None = None, **policy: Unp
     if packed.report:
         log.warning("%s: %s", name, packed.report)
     return packed.graphs()
+
+
+def read(data: str) -> list[Graph]:
+    """The graphs of a data set or of a file.
+
+    The sets of the paper go by name; else what exists, has a suffix or a separator is a file or folder.
+    """
+    known = data.lower() in map(str.lower, names())
+    is_path = not known and (Path(data).exists() or bool(Path(data).suffix) or os.sep in data)
+    return formats.read(data) if is_path else load(data)
+
+
+def sample(graphs: Sequence[Graph], count: int, seed: int) -> list[Graph]:
+    """So many of the graphs, drawn without their order."""
+    chosen = np.random.default_rng(seed).choice(len(graphs), count, replace=False)
+    return [graphs[i] for i in sorted(chosen)]
 
 
 def table(root: str | os.PathLike[str] | None = None) -> list[Row]:

@@ -148,6 +148,11 @@ class HyperballCloud:
         return replace(self, order=self.order[np.argsort(first[ball.ravel()], kind="stable")])
 
     @property
+    def whole_size(self) -> int:
+        """Nodes of the graph that is to come back."""
+        return self.n
+
+    @property
     def ordered_graph(self) -> Graph:
         """The graph in node order: what is to come back."""
         return self._fitted_to().relabel(self.order)

@@ -7,7 +7,7 @@ REDDIT-BINARY, and a cloud that is fitted in a tenth of the time. The rule gives
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -60,12 +60,20 @@ class FoldedCloud(HyperballCloud):
     folded: Folded
 
     @property
+    def whole_size(self) -> int:
+        return self.whole.n
+
+    @property
     def ordered_graph(self) -> Graph:
         """The core's nodes in their order, then the leaves, in the order of what they hang on."""
         _, nodes, leaves, hubs = self.folded
         place = np.argsort(self.order)  # of each core node
         order = np.concatenate([nodes[self.order], leaves[np.argsort(place[hubs], kind="stable")]])
         return self.whole.relabel(order)
+
+    def ordered(self) -> HyperballCloud:
+        """The cloud of the core alone, renumbered by the node order."""
+        return HyperballCloud(**{field.name: getattr(self, field.name) for field in fields(HyperballCloud)}).ordered()
 
 
 def folded_clouds(graphs: Sequence[Graph], dim: int | Literal["auto"], **how: Any) -> list[FoldedCloud]:

@@ -1,6 +1,6 @@
 """One graph's descent on L_sphere (eq. 1-3), fused: distances, focal gradient, Adam and the stopping test in one loop.
 
-Written for LLVM's vectoriser, measured in docs/fitting.md: rows are contiguous, coordinates lie apart (D, n), loops
+Written for LLVM's vectoriser, measured in docs/geometry.md: rows are contiguous, coordinates lie apart (D, n), loops
 start at zero, exp and log are polynomials, and reductions are sums (a ``min`` would keep the loop scalar). Each graph
 runs by itself, so its cloud cannot depend on the batch around it.
 """

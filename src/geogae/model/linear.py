@@ -56,7 +56,7 @@ class LinearAutoencoder(nn.Module):
         padded = np.zeros((len(clouds), self.slots, self.d))
         for row, balls in enumerate(clouds):
             padded[row, : len(balls)] = balls
-        spare = round(self.spare * self.components)
+        spare = min(round(self.spare * self.components), self.components - 1)
         mean, axes, deviations = principal_components(padded.reshape(len(clouds), -1), self.components - spare)
         axes = completed(axes, self.components - spare)
         deviations = np.pad(deviations, (0, len(axes) - len(deviations)))

@@ -24,7 +24,6 @@ from geogae.model.surprises import Surprises
 
 SURPRISE, NUMBER = 1.5, 0.3  # units of what is carried, against those of the balls
 SURPRISE_WEIGHT, NUMBER_WEIGHT = 30.0, 1.0  # of a surprise, or a number, that is off, against a pair of nodes
-NOISE = 1e-3  # to which the linear z meets all of it
 SHRINK = 2.0  # sightings that the overall average counts for beside a category's own
 KNOWN, SMOOTH = 0.01, 0.1  # shares of a column's variance that may be left, to need nothing, or only riders
 LANDMARKS = 8  # nodes, distances from which riders multiply
@@ -78,6 +77,11 @@ class Payload:
         """Numbers e in a slot."""
         node, edge = self._widths
         return node + self.edges * edge
+
+    @property
+    def gaps(self) -> bool:
+        """Whether slots have places that a graph may leave empty: those of edges."""
+        return self.edges > 0
 
     @property
     def riders(self) -> int:
@@ -173,6 +177,7 @@ class Leaves:
     """The number of leaves that hang on each node, in the place of attributes: see geometry/folding.py."""
 
     width, riders = 1, 0
+    gaps = False
     spare = 0.7  # of the axes are drawn at random: where most leaves hang, few training graphs tell
 
     def check(self, core: Graph) -> None:
@@ -182,11 +187,13 @@ class Leaves:
         """Of a core in node order."""
         assert core.node_categorical is not None
         counts = core.node_categorical.astype(np.float32)  # (n, 1)
-        return Load(counts, np.ones(counts.shape, bool), Bounds.of_counts(counts), np.empty(0, np.float32))
+        bounds = Bounds.of_counts(counts)
+        bounds = bounds._replace(low=np.where(counts > 0, bounds.low, np.float32(-FREE)))  # less than none is none
+        return Load(counts, np.ones(counts.shape, bool), bounds, np.empty(0, np.float32))
 
     def counts(self, values: _Floats, limit: int) -> _Codes:
         """The numbers (n,) that slots (n, 1) tell, none above ``limit``."""
-        return np.rint(values[:, 0].clip(0, limit)).astype(np.int64)
+        return np.rint(np.nan_to_num(values[:, 0]).clip(0, limit)).astype(np.int64)
 
 
 def bits(rank: NDArray[np.floating] | NDArray[np.int64]) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from importlib.resources import files
 from pathlib import Path
@@ -20,8 +21,9 @@ def names() -> list[str]:
     return [*DATASETS, *(f"{recipe}/{name}" for recipe, datasets in RECIPES.items() for name in datasets)]
 
 
-def text(name: str) -> str:
+def text(name: str | os.PathLike[str]) -> str:
     """The TOML of a preset, or of a file ending in .toml."""
+    name = os.fspath(name)
     path: Any = Path(name) if name.endswith(".toml") else None
     if path is None:
         known = {known.lower(): known for known in names()}.get(name.lower())
@@ -32,11 +34,16 @@ def text(name: str) -> str:
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise GeoGAEError(f"cannot read preset {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise GeoGAEError(f"preset {path} is not UTF-8 ({error}); save it as such") from None
 
 
-def read(name: str) -> dict[str, Any]:
+def read(name: str | os.PathLike[str]) -> dict[str, Any]:
     """The values of a preset; ``dataset`` says what it was made for."""
     try:
-        return tomllib.loads(text(name))
+        values = tomllib.loads(text(name))
     except tomllib.TOMLDecodeError as error:
         raise GeoGAEError(f"preset {name} is not TOML: {error}") from None
+    if not isinstance(dataset := values.get("dataset", ""), str):
+        raise GeoGAEError(f"dataset = {dataset!r} in preset {name} must be text: a data set's name or a file of graphs")
+    return values
