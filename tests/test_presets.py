@@ -36,10 +36,10 @@ def test_the_papers_table(dataset: str) -> None:
 
 
 def test_every_preset_is_valid_and_has_its_data_set() -> None:
-    assert len(set(presets.names())) == len(presets.names()) == 3 * len(TABLE) + 2 * len(presets.ATTRIBUTED)
+    assert len(set(presets.names())) == len(presets.names()) == 1 + 3 * len(TABLE) + 2 * len(presets.ATTRIBUTED)
     for name in presets.names():
         GeoGAE.from_preset(name).check_params()
-        assert presets.read(name)["dataset"] in datasets.names()
+        assert presets.read(name).get("dataset") in (datasets.names() if name != presets.DEFAULT else [None])
         assert GeoGAE.from_preset(name.upper()).get_params() == GeoGAE.from_preset(name).get_params()
 
 
@@ -122,7 +122,8 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
 
 def test_what_is_not_there_is_told_what_is() -> None:
     with pytest.raises(
-        GeoGAEError, match=r"there is no preset 'nope'; valid are mutag, aids, .*paper/mutag.*linear/aids.*\.toml"
+        GeoGAEError,
+        match=r"there is no preset 'nope'; valid are default, mutag, aids, .*paper/mutag.*linear/aids.*\.toml",
     ):
         GeoGAE.from_preset("nope")
     with pytest.raises(GeoGAEError, match=r"'colour' is no parameter of GeoGAE; valid are architecture, dim, .*seed"):
@@ -165,6 +166,10 @@ def test_no_end() -> None:
     for end in ("epochs", "minutes", "core_minutes"):
         GeoGAE("sequential", **{"epochs": None, end: 1}).check_params()
     GeoGAE("parallel", epochs=None).check_params()  # it is not trained step by step
+
+
+def test_the_default_preset_is_what_geogae_has_by_default() -> None:
+    assert GeoGAE.from_preset("default").get_params() == GeoGAE().get_params()
 
 
 def test_a_file_by_its_path(tmp_path: Path) -> None:

@@ -396,9 +396,13 @@ class GeoGAE:
         """
         self._check_fitted()
         try:
-            vectors = np.asarray(z, dtype=np.float32)
-        except (TypeError, ValueError):
-            raise GeoGAEError("z must be numbers: one vector or a (count, latent_dim) array") from None
+            given = np.asarray(z)
+            if given.dtype.kind not in "biuf":
+                raise TypeError
+            with np.errstate(over="ignore"):  # what is too large is infinite then, and told
+                vectors = given.astype(np.float32)
+        except (TypeError, ValueError, RuntimeError):  # torch has the last for what needs a gradient
+            raise GeoGAEError("z must be real numbers: one vector or a (count, latent_dim) array") from None
         single = vectors.ndim == 1
         decodings = self._decode(np.atleast_2d(vectors))
         if cut := sum(decoding.truncated for decoding in decodings):

@@ -11,6 +11,7 @@ from geogae.errors import GeoGAEError
 from geogae.geometry.fitting import check_device, check_dim
 from geogae.model.attention import head_dim
 
+MAX_LATENT = 2**16  # numbers of z; far more than any cloud has use for, few enough for memory
 ARCHITECTURES = ("parallel", "sequential", "linear")
 
 CHOICES: dict[str, tuple[Any, ...]] = {
@@ -63,6 +64,8 @@ def check_parameters(values: Mapping[str, Any]) -> None:
         if not fits or isinstance(value, bool) or not least <= value < np.inf:
             what = "a whole number" if kind is int else "a number"
             raise GeoGAEError(f"{name}={value!r} must be {what}, at least {least}{', or None' if optional else ''}")
+    if values["latent_dim"] > MAX_LATENT:
+        raise GeoGAEError(f"latent_dim={values['latent_dim']} must be at most {MAX_LATENT}")
     if values["dim"] != "auto":
         check_dim(values["dim"])
     if values["device"] != "auto":

@@ -96,6 +96,16 @@ def test_an_interrupt(tmp_path: Path) -> None:
     assert not (tmp_path / "c.npz").exists()
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_output_that_cannot_be_written() -> None:
+    command = [sys.executable, "-m", "geogae", "presets"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (2, "error: writing: No space left on device\n")
+    done = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *command], stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 # -- datasets ---
 
 

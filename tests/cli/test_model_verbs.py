@@ -114,7 +114,7 @@ def test_resume_before_the_first_checkpoint(run: Run, trained: Path) -> None:
     Path("run/state.safetensors").unlink()
     options = ("--data", "graphs.jsonl", "--out", "run", "--epochs", 1, *SMALL)
     code, _, err = run("train", "paper/mutag", *options, "--resume")
-    assert code == 0 and "note: run holds no checkpoint yet: starting from the beginning" in err
+    assert code == 0 and "note: run holds no checkpoint: starting from the beginning" in err
 
 
 def test_linear_there_and_back(run: Run) -> None:
@@ -164,13 +164,70 @@ def test_the_default_with_changes(run: Run) -> None:
         f1.append(shown["validation"]["f1"])
     assert f1[1] > 0.98 > f1[0]
     code, out, err = run("train", "mutag", "--out", "runs/0")
-    assert (code, out) == (2, "") and err.startswith("error: runs/0 holds a run already; go on with --resume")
+    assert (code, out) == (2, "") and err == "error: runs/0 holds a run already; choose another --out\n"
 
 
 def test_presets_of_one_data_set_have_folders_of_their_own(run: Run) -> None:
-    for preset in ("mutag", "linear/MUTAG"):
-        assert run("train", preset, "--data", "graphs.jsonl").code == 0
-    assert files("runs/mutag") == files("runs/linear/mutag") == ["config.json", "model.safetensors", "run.json"]
+    for preset, *data in (("mutag",), ("linear/MUTAG",), ("default", "--data", "graphs.jsonl")):
+        assert run("train", preset, *data).code == 0
+    for folder in ("runs/mutag", "runs/linear/mutag", "runs/default-graphs"):
+        assert files(folder) == ["config.json", "model.safetensors", "run.json"]
+
+
+def test_a_run_knows_its_graphs_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From another folder, in another spelling; and when they are others, it says so."""
+    assert run("train", "default", "--data", "graphs.jsonl", "--out", "run").code == 0
+    whole = run("evaluate", "run", "--json").out
+    assert run("train", "default", "--data", "./graphs.jsonl", "--out", "run", "--resume").code == 0
+    Path("sub").mkdir()
+    monkeypatch.chdir("sub")
+    assert json.loads(run("evaluate", "../run", "--json").out)["f1"] == json.loads(whole)["f1"]
+    monkeypatch.chdir("..")
+    formats.write(formats.read("graphs.jsonl")[::-1], "graphs.jsonl")
+    code, out, err = run("evaluate", "run")
+    assert (code, out) == (2, "") and "graphs.jsonl has changed since run was trained" in err
+    assert run("evaluate", "run", "graphs.jsonl").code == 0
+    code, _, err = run("train", "default", "--data", "graphs.jsonl", "--out", "run", "--resume")
+    assert code == 2 and "error: run was started with other data" in err
+
+
+def test_too_few_graphs_for_a_test_part(run: Run) -> None:
+    formats.write(formats.read("graphs.jsonl")[:3], "three.jsonl")
+    code, out, _ = run("train", "default", "--data", "three.jsonl", "--out", "run")
+    assert code == 0 and out.rstrip().endswith("geogae evaluate run --split validation")
+    code, out, err = run("evaluate", "run")
+    assert (code, out) == (2, "") and err.startswith("error: the test part of the data of run is empty; give DATA")
+
+
+def test_simplify(run: Run) -> None:
+    """What is not undirected, unweighted and simple, in a file: an error that names the option, which helps."""
+    arcs = {"directed": True, "multigraph": False, "nodes": [{"id": i} for i in range(4)]}
+    arcs["edges"] = [{"source": i, "target": j, "weight": 2} for i, j in ((0, 0), (0, 1), (1, 2), (2, 3))]
+    lines = [json.dumps(arcs), json.dumps({"n": 4, "edges": [[0, 1], [1, 0], [1, 2], [2, 3]]})] * 6
+    Path("arcs.jsonl").write_text("\n".join(lines))
+    code, _, err = run("train", "default", "--data", "arcs.jsonl", "--out", "run")
+    assert code == 2 and "--simplify" in err and not Path("run").exists()
+    assert run("train", "default", "--data", "arcs.jsonl", "--out", "run", "--simplify").code == 0
+    assert json.loads(run("evaluate", "run", "--json").out)["exact"] == 1
+    for verb in (("encode", "run"), ("evaluate", "run"), ("cloud",)):
+        assert "--simplify" in run(*verb, "arcs.jsonl").err
+        assert run(*verb, "arcs.jsonl", "--simplify").code == 0
+
+
+def test_vectors_as_json(run: Run) -> None:
+    assert run("train", "default", "--data", "graphs.jsonl", "--out", "run").code == 0
+    text = run("encode", "run", "graphs.jsonl").out
+    assert text.count("\n") == len(formats.read("graphs.jsonl"))
+    Path("z.json").write_text(text)
+    assert run("encode", "run", "graphs.jsonl", "-o", "z.npy").code == 0
+    assert run("decode", "run", "z.json").out == run("decode", "run", "z.npy").out != ""
+
+
+def test_a_run_that_was_interrupted_early(run: Run) -> None:
+    Path("run").mkdir()
+    Path("run/state.safetensors").touch()
+    code, _, err = run("evaluate", "run")
+    assert code == 2 and err.startswith("error: run was interrupted before it had a model; finish it with geogae train")
 
 
 def test_a_run_from_before_a_parameter_was_there(run: Run) -> None:
@@ -288,7 +345,7 @@ def test_changes() -> None:
 
 TRAIN = ("train", "paper/mutag", "--data", "graphs.jsonl", "--out", "new")
 BAD: dict[str, tuple[tuple[Any, ...], str]] = {
-    "unknown preset": (("train", "nope"), "there is no preset 'nope'; valid are mutag, aids,"),
+    "unknown preset": (("train", "nope"), "there is no preset 'nope'; valid are default, mutag, aids,"),
     "missing preset file": (("train", "nope.toml"), "cannot read preset nope.toml: No such file or directory"),
     "preset without data": (("train", "bare.toml"), "preset bare.toml names no dataset; say --data NAME"),
     "no data set": (
@@ -315,9 +372,12 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "device": ((*TRAIN, "--set", "device=warp"), "device='warp' cannot be used"),
     "run folder in use": (
         ("train", "paper/mutag", "--data", "graphs.jsonl", "--out", "taken"),
-        "taken holds a run already; go on with --resume, or choose another --out",
+        "taken holds a run already; choose another --out",
     ),
-    "resume of nothing": ((*TRAIN, "--resume"), "new/run.json is missing or damaged"),
+    "resume of another folder": ((*TRAIN[:-1], "other", "--resume"), "other/run.json is missing or damaged"),
+    "long name": (("encode", "nope", "x" * 300), "nope is no folder"),
+    "no such file": (("cloud", "x" * 300 + ".jsonl"), "cannot read xxx"),
+    "size of z": ((*TRAIN, "--set", "latent_dim=100000000"), "latent_dim=100000000 must be at most 65536"),
     "missing run": (("evaluate", "nope"), "nope is no folder; a saved model is a folder with config.json"),
     "run without a model": (("encode", "taken", "graphs.jsonl"), "taken/config.json is missing or damaged"),
     "unknown split": (("evaluate", "nope", "--split", "all"), "--split 'all' is not known; valid are train, valid"),
@@ -334,6 +394,7 @@ def test_bad_input_is_one_line(run: Run, arguments: tuple[Any, ...], said: str) 
     Path("bare.toml").write_text("dim = 3\n")
     formats.write(datasets.load("MUTAG")[:1], "one.jsonl")
     Path("taken").mkdir()
+    Path("other").mkdir()
     Path("taken/run.json").write_text("{}")
     before = files()
     code, out, err = run(*arguments)
@@ -355,12 +416,19 @@ def test_vectors_that_are_none(run: Run, trained: Path) -> None:
     Path("pickled.npy").write_bytes(pickle.dumps([1, 2]))
     Path("text.jsonl").write_text("{}")
     before = files()
+    np.save("complex.npy", np.zeros((2, 32), dtype=complex))
+    np.save("large.npy", np.full((2, 32), 1e300))
+    Path("rows.json").write_text("[[1, 2], [3]]")
+    before = files()
     cannot = "; it must be an .npy file of numbers"
     for name, said in {
         "wide.npy": "z has shape (2, 33); this model decodes rows of 32 numbers",
         "nan.npy": "z has 64 values that are not finite",
-        "text.npy": "z must be numbers",
-        "many.npz": "z must be numbers",
+        "text.npy": "z must be real numbers",
+        "many.npz": "z must be real numbers",
+        "complex.npy": "z must be real numbers",
+        "large.npy": "z has 64 values that are not finite",
+        "rows.json": "rows.json holds no vectors; it must be an .npy file of numbers, or JSON",
         **dict.fromkeys(
             ("object.npy", "cut.npy", "cut.npz", "empty.npy", "pickled.npy", "text.jsonl", "no.npy"), cannot
         ),
@@ -378,7 +446,8 @@ def test_presets(run: Run) -> None:
     code, out, err = run("presets")
     lines = [line.split() for line in out.splitlines()]
     assert (code, err) == (0, "") and [line[0] for line in lines] == presets.names()
-    assert lines[0][1:] == ["MUTAG", "parallel", *["d", "=", "3,", "m", "=", "128"]]
+    assert lines[0][1:] == ["(any)", "parallel", *["d", "=", "auto,", "m", "=", "192"]]
+    assert lines[1][1:] == ["MUTAG", "parallel", *["d", "=", "3,", "m", "=", "128"]]
     assert ["paper/mutag", "MUTAG", "sequential", *["d", "=", "4,", "m", "=", "128,", "4", "+", "2", "layers"]] in lines
     assert ["linear/mutag", *["MUTAG", "linear", "d", "=", "3,", "m", "=", "128"]] in lines
     assert run("presets", "show", "aids") == (0, presets.text("aids"), "")

@@ -19,13 +19,16 @@ COMMANDS = re.findall(r"^geogae ([^#\n]*)", README, re.MULTILINE)
 
 
 def test_the_python_examples_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    first, second = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    first, own, second = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     scope: dict[str, Any] = {}
     exec(first, scope)
     assert (tmp_path / "mutag.geogae" / "model.safetensors").exists()
     assert len(scope["back"]) == len(scope["test"]) == len(scope["z"]) and scope["z"].shape[1] == 128
     assert all(metrics.same_topology(*pair) for pair in zip(scope["back"], scope["test"], strict=True))
+    exec(own, scope)
+    assert len(formats.read("graphs.jsonl")) == len(scope["mine"]) == 16
+    assert scope["model"].decode(scope["model"].encode(scope["mine"][3])).n == 14
     chemistry = pytest.importorskip("rdkit.Chem")
     exec(second, scope)
     back = scope["molecules"].decode(scope["z"], molecules=True)  # as its last line does

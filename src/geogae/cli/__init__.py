@@ -78,20 +78,30 @@ def _geogae(
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         code = app(arguments, prog_name="geogae", standalone_mode=False) or 0
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed by whoever calls
+            sys.stdout.flush()
     except GeoGAEError as error:
         return _fail(str(error))
     except _UsageError as error:
         context, message = getattr(error, "ctx", None), getattr(error, "format_message", error.__str__)()
         return _fail(f"{message.rstrip('.')}; see {context.command_path if context else 'geogae'} --help")
     except BrokenPipeError:  # the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the last flush is quiet, too
+        _mute()
         return 1
+    except OSError as error:  # a full disk, a folder without permission
+        if error.filename is None and sys.stdout is not None:
+            _mute()
+        return _fail(f"{error.filename or 'writing'}: {error.strerror or error}")
     except (KeyboardInterrupt, typer.Abort):
         code = 130
     if code == 130:
         typer.echo("interrupted", err=True)
     return code
+
+
+def _mute() -> None:
+    """Nothing more can be written to stdout; the last flush is to be quiet, too."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(line: str) -> int:

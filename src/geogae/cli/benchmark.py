@@ -15,10 +15,23 @@ from geogae.files import atomic_path
 
 log = logging.getLogger("geogae")
 
-benchmark = typer.Typer(no_args_is_help=True, help="Run methods on data sets, and report what they scored.")
+benchmark = typer.Typer(invoke_without_command=True)
 
 RESULTS = Path("benchmarks/scores")
 Results = Annotated[Path, Option(help="The folder of result files.")]
+
+
+@benchmark.callback()
+def _benchmark(context: typer.Context) -> None:
+    """Run methods on data sets, and report what they scored.
+
+    \b
+    Examples:
+      geogae benchmark run --datasets MUTAG
+      geogae benchmark report --plots pictures
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @benchmark.command()
@@ -82,7 +95,8 @@ def run(
         jobs=jobs,
         retry=retry,
     )
-    print_facts({name: str(count) for name, count in counts.items()} | {"next": "geogae benchmark report"})
+    where = "" if results == RESULTS else f" --results {results}"
+    print_facts({name: str(count) for name, count in counts.items()} | {"next": f"geogae benchmark report{where}"})
     if counts["failed"]:
         raise typer.Exit(1)
 

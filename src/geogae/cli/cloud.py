@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from geogae.cli.data import check_writable, print_facts, print_json, read_graphs
+from geogae.cli.data import DATA, Simplify, check_writable, print_facts, print_json, read_graphs
 from geogae.geometry.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ DRAWN = 12  # clouds in a picture
 def cloud(
     data: Annotated[
         str,
-        Argument(metavar="DATA", help="A data set's name, or a file: .jsonl, .g6, .s6, .smi, .npz, TU .zip or folder."),
+        Argument(metavar="DATA", help=DATA),
     ],
     dim: Annotated[
         str, Option(metavar="N|auto", help="Geometry dimension d; auto: the smallest that is exact.")
@@ -52,6 +52,7 @@ def cloud(
     no_cache: Annotated[bool, Option("--no-cache", help="Fit anew, and keep no fits for the next time.")] = False,
     output: Annotated[Path | None, Option("-o", "--output", help="Save the clouds as .npz or .jsonl.")] = None,
     plot: Annotated[Path | None, Option(help=f"Save a picture of up to {DRAWN} graphs beside their clouds.")] = None,
+    simplify: Simplify = False,
     as_json: Annotated[bool, Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Fit clouds that give back exactly the same graphs.
@@ -72,7 +73,7 @@ def cloud(
         "order": order, "device": device, "threads": threads, "cache": not no_cache,
         "start": start, "margin": margin, "tries": tries, "budget": budget, "seed": seed,
     }  # fmt: skip
-    graphs = read_graphs(data, first=first, sample=sample, seed=seed)
+    graphs = read_graphs(data, first=first, sample=sample, seed=seed, simplify=simplify)
     began = perf_counter()
     clouds = fit_clouds(graphs, progress=True, **how)
     facts = summary(clouds, perf_counter() - began)

@@ -6,23 +6,33 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from geogae.errors import GeoGAEError
 
 if TYPE_CHECKING:
+    from geogae.estimator import GeoGAE
     from geogae.graph import Graph
 
 
-def read_graphs(data: str, *, first: int | None = None, sample: int | None = None, seed: int = 0) -> list[Graph]:
+DATA = "A data set's name, or a file: .jsonl, .g6, .s6, .smi, .npz, TU .zip or folder."
+Simplify = Annotated[
+    bool, Option("--simplify", help="Drop self-loops and weights, merge repeated edges, read arcs as edges.")
+]
+
+
+def read_graphs(
+    data: str, *, first: int | None = None, sample: int | None = None, seed: int = 0, simplify: bool = False
+) -> list[Graph]:
     """The graphs of a data set or of a file, all or some of them."""
     from geogae import datasets
 
     if first is not None and sample is not None:
         raise GeoGAEError("--first and --sample exclude each other; give one of them")
-    graphs = datasets.read(data)
+    graphs = datasets.read(data, simplify=simplify)
     wanted = first if sample is None else sample
     if not graphs:
         raise GeoGAEError(f"{data} holds no graphs")
@@ -34,14 +44,25 @@ def read_graphs(data: str, *, first: int | None = None, sample: int | None = Non
     return graphs[:wanted] if sample is None else datasets.sample(graphs, wanted, seed)
 
 
+def load_run(run: Path) -> GeoGAE:
+    """The model of a run folder."""
+    from geogae.estimator import GeoGAE
+    from geogae.saved import CONFIG
+    from geogae.training.loop import STATE
+
+    if (run / STATE).exists() and not (run / CONFIG).exists():
+        raise GeoGAEError(f"{run} was interrupted before it had a model; finish it with geogae train … --resume")
+    return GeoGAE.load(run)
+
+
 def check_writable(path: Path | None, suffixes: tuple[str, ...]) -> None:
     """Fail before the work, not after it, where a file could not be written."""
     if path is None:
         return
     if path.suffix.lower() not in suffixes:
         raise GeoGAEError(f"cannot write {path}: its suffix must be {' or '.join(suffixes)}")
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
     try:
+        folder = next(parent for parent in path.absolute().parents if parent.exists())
         if path.is_dir():
             raise IsADirectoryError("it is a folder")
         with TemporaryFile(dir=folder):

@@ -6,13 +6,13 @@ import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from zipfile import BadZipFile
 
 import typer
 from typer import Argument, Option
 
-from geogae.cli.data import check_writable, print_json, read_graphs
+from geogae.cli.data import DATA, Simplify, check_writable, load_run, read_graphs
 from geogae.errors import GeoGAEError
 
 if TYPE_CHECKING:
@@ -25,24 +25,25 @@ _LISTED = 20  # rows that a warning lists
 
 def encode(
     run: Annotated[Path, Argument(metavar="RUN", help="A run folder or a saved model.")],
-    data: Annotated[str, Argument(metavar="DATA", help="A data set's name or a file of graphs.")],
+    data: Annotated[str, Argument(metavar="DATA", help=DATA)],
     output: Annotated[Path | None, Option("-o", "--output", help="An .npy file; JSON to stdout if not given.")] = None,
+    simplify: Simplify = False,
 ) -> None:
-    """Turn graphs into vectors: a float32 array with a row for each graph.
+    """Turn graphs into vectors: a float32 array with a row for each graph. As JSON, a line for each.
 
     \b
     Examples:
       geogae encode runs/mutag graphs.jsonl -o z.npy
+      geogae encode runs/mutag graphs.jsonl > z.json
     """
     check_writable(output, (".npy",))
     import numpy as np
 
-    from geogae.estimator import GeoGAE
     from geogae.files import atomic_path
 
-    z = GeoGAE.load(run).encode(read_graphs(data))
+    z = load_run(run).encode(read_graphs(data, simplify=simplify))
     if output is None:
-        print_json(z.tolist())
+        typer.echo("[" + ",\n ".join(json.dumps(row) for row in z.tolist()) + "]")
         return
     with atomic_path(output) as temporary, temporary.open("wb") as file:
         np.save(file, z, allow_pickle=False)
@@ -51,7 +52,7 @@ def encode(
 
 def decode(
     run: Annotated[Path, Argument(metavar="RUN", help="A run folder or a saved model.")],
-    vectors: Annotated[Path, Argument(metavar="Z", help="An .npy file of vectors, as geogae encode writes it.")],
+    vectors: Annotated[Path, Argument(metavar="Z", help="Vectors as geogae encode writes them: .npy, or .json.")],
     output: Annotated[
         Path | None,
         Option("-o", "--output", help="Where the graphs go: .jsonl, .g6, .s6, .npz, .smi; JSON lines to stdout."),
@@ -59,6 +60,7 @@ def decode(
 ) -> None:
     """Turn vectors back into graphs; of a model of molecules, into SMILES (.smi).
 
+    Nodes come in the model's order, in a row of z there is no name, and attributes only if the model decodes them.
     A line of a .smi file is a SMILES and the name z/ROW, rows counted from 0; rows that are no valid molecules are
     left out, and said to be.
 
@@ -71,18 +73,13 @@ def decode(
     import numpy as np
 
     from geogae import formats
-    from geogae.estimator import GeoGAE
     from geogae.formats.jsonl import to_record
     from geogae.formats.optional import require
 
     smiles = output is not None and output.suffix.lower() == ".smi"
     if smiles:
         require("rdkit.Chem", "chem")
-    try:
-        z = np.load(vectors, allow_pickle=False)
-    except (OSError, EOFError, ValueError, BadZipFile) as error:
-        raise GeoGAEError(f"cannot read {vectors}: {error}; it must be an .npy file of numbers") from None
-    graphs = GeoGAE.load(run).decode(np.atleast_2d(z))
+    graphs = load_run(run).decode(np.atleast_2d(_read_vectors(vectors)))
     if output is None:
         for graph in graphs:
             typer.echo(json.dumps(to_record(graph)))
@@ -92,6 +89,20 @@ def decode(
     else:
         formats.write(graphs, output)
         log.info("wrote %s: %d graphs", output, len(graphs))
+
+
+def _read_vectors(path: Path) -> Any:
+    import numpy as np
+
+    wanted = "it must be an .npy file of numbers, or JSON: a list of rows of equally many numbers"
+    try:
+        if path.suffix.lower() != ".json":
+            return np.load(path, allow_pickle=False)
+        return np.array(json.loads(path.read_text(encoding="utf-8")), dtype=np.float64)
+    except OSError as error:
+        raise GeoGAEError(f"cannot read {path}: {error.strerror or error}; {wanted}") from None
+    except (EOFError, TypeError, ValueError, BadZipFile, RecursionError):  # NumPy's words recommend to unpickle it
+        raise GeoGAEError(f"{path} holds no vectors; {wanted}") from None
 
 
 def check_atoms(graphs: Sequence[Graph | None], run: Path) -> None:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from geogae.cli.data import check_writable, print_facts, print_json, read_graphs
+from geogae.cli.data import DATA, Simplify, check_writable, load_run, print_facts, print_json, read_graphs
 from geogae.cli.encode import check_atoms
-from geogae.cli.train import in_words, read_about
+from geogae.cli.train import in_words, parts_of_run
 from geogae.errors import GeoGAEError
 
 SPLITS = ("train", "validation", "test")
@@ -19,13 +19,14 @@ MOLECULE_SCORES = {"valid": "valid molecules", "same_smiles": "same SMILES"}
 
 def evaluate(
     run: Annotated[Path, Argument(metavar="RUN", help="A run folder or a saved model.")],
-    data: Annotated[str | None, Argument(metavar="[DATA]", help="Other graphs: all of a data set or file.")] = None,
+    data: Annotated[str | None, Argument(metavar="[DATA]", help=f"Other graphs, all of them. {DATA}")] = None,
     split: Annotated[str, Option(metavar="|".join(SPLITS), help="Which part of the run's own data.")] = "test",
     plot: Annotated[Path | None, Option(help="Save a picture of graphs beside what came back.")] = None,
     molecules: Annotated[
         Path | None,
         Option(help="Save a .png or .svg of molecules beside what came back, and score them as molecules."),
     ] = None,
+    simplify: Simplify = False,
     as_json: Annotated[bool, Option("--json", help="Print the scores as JSON.")] = False,
 ) -> None:
     """Encode graphs, decode their vectors, compare: F1 (the paper's), exact rate, size error.
@@ -40,21 +41,20 @@ def evaluate(
     """
     check_writable(plot, (".png", ".pdf", ".svg"))
     check_writable(molecules, (".png", ".svg"))
-    from geogae import datasets, metrics
-    from geogae.estimator import GeoGAE
+    from geogae import metrics
     from geogae.formats.optional import require
 
     if split not in SPLITS:
         raise GeoGAEError(f"--split {split!r} is not known; valid are {', '.join(SPLITS)}")
     if molecules is not None:
         require("rdkit.Chem", "chem")
-    model = GeoGAE.load(run)
+    model = load_run(run)
     if data is not None:
-        graphs = read_graphs(data)
+        graphs = read_graphs(data, simplify=simplify)
     else:
-        about = read_about(run)
-        parts = datasets.split(read_graphs(about["data"]), about["seed"], disjoint=about["disjoint"])
-        graphs = parts[SPLITS.index(split)]
+        graphs = parts_of_run(run)[SPLITS.index(split)]
+        if not graphs:
+            raise GeoGAEError(f"the {split} part of the data of {run} is empty; give DATA, or train with more graphs")
     chemistry: dict[str, float] = {}
     if molecules is not None:  # first: what is no molecule should not wait for the other scores
         from geogae.molecule_plots import plot_molecules

@@ -33,12 +33,18 @@ def listing(context: typer.Context) -> None:
             if "encoder_layers" in values:
                 shape += ", {encoder_layers} + {decoder_layers} layers".format(**values)
             architecture = values.get("architecture", "parallel")
-            typer.echo(f"{name:<24}{values['dataset']:<15}{architecture:<12}{shape}")
+            typer.echo(f"{name:<24}{values.get('dataset', '(any)'):<15}{architecture:<12}{shape}")
 
 
 @presets.command()
 def show(name: Annotated[str, Argument(metavar="PRESET")]) -> None:
-    """Print a preset."""
+    """Print a preset.
+
+    \b
+    Examples:
+      geogae presets show mutag
+      geogae presets show paper/aids
+    """
     from geogae import presets as known
 
     typer.echo(known.text(name), nl=False)
@@ -48,7 +54,12 @@ def show(name: Annotated[str, Argument(metavar="PRESET")]) -> None:
 def copy(
     name: Annotated[str, Argument(metavar="PRESET")], path: Annotated[Path, Argument(metavar="FILE.toml")]
 ) -> None:
-    """Copy a preset to a file to change and train from."""
+    """Copy a preset to a file to change and train from.
+
+    \b
+    Examples:
+      geogae presets copy aids my.toml && geogae train my.toml
+    """
     from geogae import presets as known
     from geogae.files import atomic_path
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import logging
 import tomllib
+from collections.abc import Sequence
+from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from geogae.cli.data import print_facts, print_json, read_graphs
+from geogae.cli.data import DATA, Simplify, print_facts, print_json, read_graphs
 from geogae.errors import GeoGAEError
+
+if TYPE_CHECKING:
+    from geogae.graph import Graph
 
 log = logging.getLogger("geogae")
 
@@ -20,10 +25,8 @@ ABOUT = "run.json"  # in the run folder: which data, split how
 
 def train(
     preset: Annotated[str, Argument(metavar="PRESET", help="A preset's name (see geogae presets) or a .toml file.")],
-    data: Annotated[
-        str | None, Option(help="A data set's name or a file of graphs; the preset's if not given.")
-    ] = None,
-    out: Annotated[Path | None, Option(help="The run folder; runs/PRESET if not given.")] = None,
+    data: Annotated[str | None, Option(help=f"The preset's data set if not given. {DATA}")] = None,
+    out: Annotated[Path | None, Option(help="The run folder; runs/PRESET or runs/PRESET-DATA if not given.")] = None,
     change: Annotated[list[str] | None, Option("--set", metavar="NAME=VALUE", help="Change a parameter.")] = None,
     minutes: Annotated[float | None, Option(help="End after so many minutes.")] = None,
     core_minutes: Annotated[float | None, Option(help="End after so many minutes of processor time.")] = None,
@@ -31,6 +34,7 @@ def train(
     seed: Annotated[int | None, Option(help="Seed of split, weights and batches; 0 if not given.")] = None,
     disjoint: Annotated[bool, Option("--disjoint", help="Keep isomorphic graphs on one side of the split.")] = False,
     threads: Annotated[int | None, Option(min=1, help="Threads of torch; all cores if not given.")] = None,
+    simplify: Simplify = False,
     resume: Annotated[bool, Option("--resume", help="Go on from the last checkpoint in the run folder.")] = False,
     as_json: Annotated[bool, Option("--json", help="Print the validation scores as JSON.")] = False,
 ) -> None:
@@ -45,7 +49,7 @@ def train(
       geogae train mutag
       geogae train paper/mutag --minutes 5
       geogae train aids --set latent_dim=96 --set dim=5 --seed 1 --out runs/aids-96
-      geogae train mutag --data graphs.jsonl
+      geogae train default --data graphs.jsonl
       geogae train attributes/qm9 --data molecules.smi --out runs/molecules
       geogae train paper/aids --minutes 60 --out runs/paper-aids --resume
     """
@@ -63,13 +67,22 @@ def train(
     if given := {name: value for name, value in (ends | {"seed": seed}).items() if value is not None}:
         changes = (ends if given.keys() & ends else {}) | changes | given
     model = GeoGAE.from_preset(preset, **changes)
-    folder = out or Path("runs") / (Path(preset).stem if preset.endswith(".toml") else preset.lower())
-    about = {"preset": preset, "data": dataset, "seed": model.seed, "disjoint": disjoint, "params": model.get_params()}
+    folder = out or _folder(preset, data)
     if threads:
         import torch
 
         torch.set_num_threads(threads)
-    training, validation, _ = datasets.split(read_graphs(dataset), model.seed, disjoint=disjoint)
+    graphs = read_graphs(dataset, simplify=simplify)
+    about = {
+        "preset": preset,
+        "data": str(Path(dataset).resolve()) if datasets.is_path(dataset) else dataset,
+        "digest": digest(graphs),
+        "simplify": simplify,
+        "seed": model.seed,
+        "disjoint": disjoint,
+        "params": model.get_params(),
+    }
+    training, validation, test = datasets.split(graphs, model.seed, disjoint=disjoint)
     if not validation:
         raise GeoGAEError(f"{dataset} has {len(training)} graphs to train on and none to choose by; give more graphs")
     with processes() as peers:
@@ -79,13 +92,15 @@ def train(
             log.setLevel(logging.ERROR)  # one process talks
         log.info("%d graphs to train on, %d to choose by; the run is in %s", len(training), len(validation), folder)
         if resume and not (folder / STATE).exists():
-            log.info("%s holds no checkpoint yet: starting from the beginning", folder)
+            log.info("%s holds no checkpoint: starting from the beginning", folder)
             resume = False
         try:
             model.fit(training, validation=validation, run=folder, resume=resume, progress=peers.writes, peers=peers)
         except GeoGAEError:
             if peers.writes and not resume and not (folder / STATE).exists():
                 (folder / ABOUT).unlink(missing_ok=True)  # nothing began: the folder is free for another try
+                if not any(folder.iterdir()):
+                    folder.rmdir()
             raise
         if not peers.writes:
             return
@@ -96,10 +111,11 @@ def train(
     best = max(model.history_, key=lambda row: row.get("validation_choice", row["validation_f1"]))
     scores = {name.removeprefix("validation_"): value for name, value in best.items() if name.startswith("validation_")}
     scores.pop("choice", None)
+    part = "test" if test else "validation"
     if as_json:
         print_json({"run": str(folder), "validation": scores, "seconds": model.history_[-1]["seconds"]})
     else:
-        print_facts({"run": str(folder), **in_words(scores), "next": f"geogae evaluate {folder} --split test"})
+        print_facts({"run": str(folder), **in_words(scores), "next": f"geogae evaluate {folder} --split {part}"})
 
 
 def parse_changes(pairs: list[str]) -> dict[str, Any]:
@@ -129,32 +145,64 @@ def in_words(scores: dict[str, float]) -> dict[str, str]:
     return words | ({"whole": f"{100 * scores['whole']:.2f} % with all categories"} if "whole" in scores else {})
 
 
+def _folder(preset: str, data: str | None) -> Path:
+    """Where a run goes that is not told: no two presets, and no two files, share a folder."""
+    name = Path(preset).stem if preset.endswith(".toml") else preset.lower()
+    return Path("runs") / (name if data is None else f"{name}-{Path(data).stem}")
+
+
+def digest(graphs: Sequence[Graph]) -> str:
+    """By which a run knows its graphs again: their structure, in their order."""
+    parts = blake2b(digest_size=16)
+    for graph in graphs:
+        parts.update(graph.n.to_bytes(8, "little") + len(graph.edges).to_bytes(8, "little") + graph.edges.tobytes())
+    return parts.hexdigest()
+
+
 def _claim(folder: Path, about: dict[str, Any], resume: bool) -> None:
     """Start or continue a run, never mix two."""
     from geogae.estimator import GeoGAE
     from geogae.files import atomic_path
     from geogae.parameters import ENDS
+    from geogae.training.loop import STATE
 
     known = folder / ABOUT
-    if not resume:
+    if not resume or not folder.exists():
         if known.exists():
-            raise GeoGAEError(f"{folder} holds a run already; go on with --resume, or choose another --out")
+            further = "go on with --resume, or " if (folder / STATE).exists() else ""
+            raise GeoGAEError(f"{folder} holds a run already; {further}choose another --out")
         with atomic_path(known) as temporary:
             temporary.write_text(json.dumps(about, indent=1) + "\n")
         return
     before = read_about(folder)
-    differs = [key for key in ("data", "seed", "disjoint") if before[key] != about[key]]
+    same_graphs = before["digest"] == about["digest"] if before["digest"] else before["data"] == about["data"]
+    differs = ["data"] * (not same_graphs) + [key for key in ("seed", "disjoint") if before[key] != about[key]]
     started = {**GeoGAE().get_params(), **before["params"]}  # a parameter that is younger than the run had its default
     differs += [k for k, v in about["params"].items() if k not in ENDS and started[k] != v]
     if differs:
         raise GeoGAEError(f"{folder} was started with other {', '.join(differs)}; resume with the same, or start anew")
 
 
+def parts_of_run(folder: Path) -> tuple[list[Graph], list[Graph], list[Graph]]:
+    """Training, validation and test graphs of a run."""
+    from geogae import datasets
+
+    about = read_about(folder)
+    graphs = read_graphs(about["data"], simplify=about["simplify"])
+    if about["digest"] and digest(graphs) != about["digest"]:
+        raise GeoGAEError(
+            f"{about['data']} has changed since {folder} was trained, so its parts are not known; restore it, or give "
+            "the graphs to evaluate as DATA"
+        )
+    return datasets.split(graphs, about["seed"], disjoint=about["disjoint"])
+
+
 def read_about(folder: Path) -> dict[str, Any]:
     """Which data a run was trained on, and how it was split."""
     try:
         about = json.loads((folder / ABOUT).read_text())
-        return {key: about[key] for key in ("preset", "data", "seed", "disjoint", "params")}
+        told = {key: about[key] for key in ("preset", "data", "seed", "disjoint", "params")}
+        return {**told, "digest": about.get("digest"), "simplify": bool(about.get("simplify"))}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise GeoGAEError(
             f"{folder / ABOUT} is missing or damaged ({error}); is {folder} a run of geogae train?"

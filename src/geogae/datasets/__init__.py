@@ -17,11 +17,11 @@ from geogae.datasets.catalogue import PAPER, Published, names
 from geogae.datasets.splits import split
 from geogae.datasets.store import cached
 from geogae.formats.packed import Packed
-from geogae.formats.simplify import Policy
+from geogae.formats.simplify import SIMPLIFY, Policy
 from geogae.formats.tu import read_tu_packed
 from geogae.graph import Graph
 
-__all__ = ["NUMBERS", "Row", "load", "names", "read", "sample", "split", "table"]
+__all__ = ["NUMBERS", "Row", "is_path", "load", "names", "read", "sample", "split", "table"]
 
 log = logging.getLogger("geogae")
 
@@ -57,14 +57,19 @@ def load(name: str, *, root: str | os.PathLike[str] | None = None, **policy: Unp
     return packed.graphs()
 
 
-def read(data: str) -> list[Graph]:
-    """The graphs of a data set or of a file.
+def is_path(data: str) -> bool:
+    """Whether a file or folder is meant: no set of the paper, but what exists, has a suffix or a separator."""
+    if data.lower() in map(str.lower, names()):
+        return False
+    return bool(Path(data).suffix) or os.sep in data or Path(data).exists()
 
-    The sets of the paper go by name; else what exists, has a suffix or a separator is a file or folder.
-    """
-    known = data.lower() in map(str.lower, names())
-    is_path = not known and (Path(data).exists() or bool(Path(data).suffix) or os.sep in data)
-    return formats.read(data) if is_path else load(data)
+
+def read(data: str, *, simplify: bool = False) -> list[Graph]:
+    """The graphs of a data set or of a file; ``simplify`` reads what is not undirected, unweighted and simple as if."""
+    if not is_path(data):
+        return load(data, **SIMPLIFY) if simplify else load(data)
+    plain = Path(data).suffix.lower() in (".smi", ".npz")  # nothing else can be in them
+    return formats.read(data, **SIMPLIFY) if simplify and not plain else formats.read(data)
 
 
 def sample(graphs: Sequence[Graph], count: int, seed: int) -> list[Graph]:

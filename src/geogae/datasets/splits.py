@@ -32,6 +32,8 @@ def split(
     """
     if len(fractions) != 3 or min(fractions) < 0 or not math.isclose(sum(fractions), 1):
         raise GeoGAEError(f"fractions={fractions} must be three numbers from 0 up that sum to 1")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise GeoGAEError(f"seed={seed!r} must be a whole number, at least 0")
     if not len(graphs):
         raise GeoGAEError("there are no graphs to split; give at least one")
     rng = np.random.Generator(np.random.PCG64(seed))

@@ -30,8 +30,12 @@ _SUFFIXES = f"{', '.join(filter(None, FORMATS))}, or a folder in TU format"
 def read(path: str | os.PathLike[str], **how: Any) -> list[Graph]:
     """The graphs of a file, or of a folder in TU format; ``how`` goes to the reader of that format."""
     source = Path(path)
-    if not source.exists():
-        raise GeoGAEError(f"{source} does not exist")
+    try:
+        source.stat()
+    except FileNotFoundError:
+        raise GeoGAEError(f"{source} does not exist") from None
+    except OSError as error:
+        raise GeoGAEError(f"cannot read {source}: {error.strerror}") from None
     suffix = "" if source.is_dir() else source.suffix.lower()
     if suffix not in FORMATS or (not suffix and not source.is_dir()):
         raise GeoGAEError(f"{source} has no suffix that is known; read {_SUFFIXES}")

@@ -6,6 +6,8 @@ Input that is not undirected, unweighted and simple is an error unless an argume
 - ``duplicates``: ``"error"`` or ``"merge"`` (repeats become one edge; their attributes must agree)
 - ``directed``: ``"error"``, ``"either"`` (an arc makes an edge) or ``"both"`` (only an arc and its reverse do)
 - ``weights``: ``"error"`` or ``"drop"`` (weights other than 1 are ignored, the edge stays)
+
+``**SIMPLIFY`` asks for all of it; on the command line that is ``--simplify``.
 """
 
 from __future__ import annotations
@@ -36,6 +38,10 @@ class Policy(TypedDict, total=False):
     duplicates: Duplicates
     directed: Directed
     weights: Weights
+
+
+SIMPLIFY: Policy = {"self_loops": "drop", "duplicates": "merge", "directed": "either", "weights": "drop"}
+_OR = " (or --simplify)"
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,7 @@ def simplify(
             row = int(heavy[0])
             raise GeoGAEError(
                 f"{origin.row(row)}edge {origin.pair(pairs[row])} has weight {weight[row]} "
-                f"({len(heavy):,} weights are not 1); ignore them with weights='drop'"
+                f"({len(heavy):,} weights are not 1); ignore them with weights='drop'{_OR}"
             )
 
     loops = pairs[:, 0] == pairs[:, 1]
@@ -102,7 +108,7 @@ def simplify(
             row = int(np.argmax(loops))
             raise GeoGAEError(
                 f"{origin.row(row)}self-loop at node {origin.node(int(pairs[row, 0]))!r} ({count:,} in all); "
-                "drop them with self_loops='drop'"
+                f"drop them with self_loops='drop'{_OR}"
             )
         report.append(f"{count:,} self-loops dropped")
 
@@ -125,7 +131,7 @@ def simplify(
             row = int(repeats.min())
             raise GeoGAEError(
                 f"{origin.row(row)}edge {origin.pair(pairs[row])} is given again ({len(repeats):,} repeats in all); "
-                "merge them with duplicates='merge'"
+                f"merge them with duplicates='merge'{_OR}"
             )
         _check_agreement(pairs, blocks, np.concatenate(first), repeats, origin)
         report.append(f"{len(repeats):,} repeated {'arcs' if arcs else 'edges'} merged")
@@ -198,7 +204,8 @@ def _joined(
         row = int(lone.min())
         raise GeoGAEError(
             f"{origin.row(row)}arc {origin.pair(pairs[row])} has no reverse ({len(lone):,} such arcs), so the graph is "
-            "directed; read an arc as an edge with directed='either', or only reciprocated arcs with directed='both'"
+            f"directed; read an arc as an edge with directed='either'{_OR}, or only reciprocated arcs with "
+            "directed='both'"
         )
     _check_agreement(pairs, blocks, forward[f], backward[b], origin)
     rows = forward[f] if directed == "both" else np.concatenate([forward[f], lone])

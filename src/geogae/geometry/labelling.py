@@ -67,8 +67,10 @@ def canonical_form(graph: Graph, *, budget: int = DEFAULT_BUDGET) -> bytes:
     return _form(graph.relabel(labelling.order))
 
 
-def isomorphic(a: Graph, b: Graph, *, budget: int = DEFAULT_BUDGET) -> bool:
-    """Whether renumbering turns one graph into the other, attributes included; label and name take no part."""
+def isomorphic(a: Graph, b: Graph, *, attributes: bool = True, budget: int = DEFAULT_BUDGET) -> bool:
+    """Whether renumbering turns one graph into the other, with or without attributes; label and name take no part."""
+    if not attributes:
+        a, b = a.topology(), b.topology()
     if (a.n, len(a.edges)) != (b.n, len(b.edges)):
         return False
     first, second = canonical_labelling(a, budget=budget), canonical_labelling(b, budget=budget)

@@ -12,13 +12,14 @@ from geogae.errors import GeoGAEError
 
 _FOLDER = files(__package__)
 DATASETS = ("mutag", "aids", "imdb-binary", "qm9", "syntheticnew", "collab", "reddit-binary")
+DEFAULT = "default"  # GeoGAE's defaults, for no data set in particular
 ATTRIBUTED = ("mutag", "aids", "qm9")  # data sets with attributes of nodes and edges
 RECIPES = {"paper": DATASETS, "linear": DATASETS, "attributes": ATTRIBUTED, "paper-attributes": ATTRIBUTED}
 
 
 def names() -> list[str]:
-    """Every preset, plain names first."""
-    return [*DATASETS, *(f"{recipe}/{name}" for recipe, datasets in RECIPES.items() for name in datasets)]
+    """Every preset: what suits any graphs, plain names, recipes."""
+    return [DEFAULT, *DATASETS, *(f"{recipe}/{name}" for recipe, datasets in RECIPES.items() for name in datasets)]
 
 
 def text(name: str | os.PathLike[str]) -> str:
