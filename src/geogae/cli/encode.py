@@ -60,7 +60,7 @@ def decode(
 ) -> None:
     """Turn vectors back into graphs; of a model of molecules, into SMILES (.smi).
 
-    Nodes come in the model's order, in a row of z there is no name, and attributes only if the model decodes them.
+    Nodes come in the model's order; names do not go through z, attributes only if the model decodes them.
     A line of a .smi file is a SMILES and the name z/ROW, rows counted from 0; rows that are no valid molecules are
     left out, and said to be.
 
