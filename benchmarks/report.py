@@ -255,7 +255,7 @@ def headline(rows: Sequence[Row]) -> str:
         exact = f"{100 * ours.exact.mean:.1f} %" if ours.exact else "–"
         lines.append(
             [data, ours.m, theirs.mean, *cells, _seeded(ours, "**"), exact, f"{ours.difference * 100:+.1f}",
-             f"{ours.cpu_seconds:.0f} s"]
+             f"{ours.cpu_seconds:.1f} s"]
         )  # fmt: skip
     header = ["data set", "m", "paper", f"its model, {BUDGET} core-min", "best trivial floor", "PCA", "**geogae**"]
     commands = "".join(f"- {', '.join(sets)}: `{command}`\n" for command, sets in made.items())
