@@ -230,9 +230,9 @@ WRONG = {
     "number": (1.0, r"z has shape \(1, 1\)"),
     "nan": (np.full((2, 32), np.nan), "z has 64 values that are not finite; encode the graphs again"),
     "infinity": (np.array([np.inf] + [0] * 31), "z has 1 values that are not finite"),
-    "text": ("z", "z must be numbers: one vector or a"),
-    "texts": ([["a"] * 32], "z must be numbers"),
-    "ragged": ([[1.0], [1.0, 2.0]], "z must be numbers"),
+    "text": ("z", "z must be real numbers: one vector or a"),
+    "texts": ([["a"] * 32], "z must be real numbers"),
+    "ragged": ([[1.0], [1.0, 2.0]], "z must be real numbers"),
     "nothing": (None, "z "),
 }
 

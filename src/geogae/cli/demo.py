@@ -22,7 +22,7 @@ Next:
   geogae train aids --out runs/aids              2,000 molecules through z, in seconds
   geogae train paper/mutag --minutes 20          the paper's own recipe
   geogae cloud AIDS --dim auto                   2,000 molecules, and the smallest dimension that is exact
-  geogae cloud graphs.jsonl -o clouds.npz        your own graphs
+  geogae train default --data graphs.jsonl       your own graphs
   geogae datasets                                what else there is"""
 
 

@@ -36,7 +36,8 @@ def intersection_rule(centers: NDArray[np.floating], radii_raw: NDArray[np.float
 def graphs_of_balls(balls: NDArray[np.float32], sizes: NDArray[np.int64]) -> list[Graph]:
     """The intersection rule for many clouds at once: balls (B, n, d), of each the first ``sizes`` (B,)."""
     centers = np.ascontiguousarray(balls[..., :-1], dtype=np.float64)
-    radii = softplus(balls[..., -1].astype(np.float64))
+    with np.errstate(invalid="ignore"):  # a z beyond all reason may give balls that are no numbers: they join nothing
+        radii = softplus(balls[..., -1].astype(np.float64))
     return [
         Graph.from_sorted_edges(n, _joined(centers[row, :n], radii[row, :n])) for row, n in enumerate(sizes.tolist())
     ]
