@@ -95,7 +95,7 @@ def test_in_a_process_of_its_own(run: Run) -> None:
 
 BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "method": (("--methods", "path,nope"), f"method 'nope' is not known; valid are {', '.join(METHODS)}"),
-    "split": (("--split", "random"), "split 'random' is not known; valid are paper, disjoint"),
+    "split": (("--split", "random"), "--split 'random' is not known; valid are paper, disjoint, both"),
     "seeds": (("--seeds", "0..4"), "--seeds '0..4' must be numbers such as 0-4 or 0,2,5"),
     "no seeds": (("--seeds", ""), "--seeds '' must be numbers such as 0-4 or 0,2,5"),
     "sizes": (("--sizes", "8-"), "--sizes '8-' must be numbers such as 0-4 or 0,2,5"),

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from geogae import GeoGAE, Graph, datasets, formats, metrics, presets
+from geogae.cli.data import DATA
 from geogae.cli.train import parse_changes
+from geogae.formats.paths import FORMATS
 from geogae.graph import ATTRIBUTES
 from shell import Run
 
@@ -212,6 +214,15 @@ def test_simplify(run: Run) -> None:
     for verb in (("encode", "run"), ("evaluate", "run"), ("cloud",)):
         assert "--simplify" in run(*verb, "arcs.jsonl").err
         assert run(*verb, "arcs.jsonl", "--simplify").code == 0
+
+
+def test_simplify_where_there_is_nothing_to_do(run: Run) -> None:
+    formats.write(datasets.load("MUTAG")[:5], "five.npz")
+    assert run("cloud", "five.npz", "--simplify").code == run("cloud", "MUTAG", "--first", 5, "--simplify").code == 0
+
+
+def test_the_help_names_every_kind_of_file() -> None:
+    assert all(suffix in DATA for suffix in FORMATS)
 
 
 def test_vectors_as_json(run: Run) -> None:

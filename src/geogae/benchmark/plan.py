@@ -60,7 +60,7 @@ def plan(
             raise GeoGAEError(f"method {method!r} is not known; valid are {', '.join(METHODS)}")
     for split in splits:
         if split not in SPLITS:
-            raise GeoGAEError(f"split {split!r} is not known; valid are {', '.join(SPLITS)}, both")
+            raise GeoGAEError(f"split {split!r} is not known; valid are {', '.join(SPLITS)}")
     runs = []
     for (name, sample), split, seed, method, m in product(map(_dataset, datasets), splits, seeds, methods, sizes):
         own = {key: value for key, value in changes if METHODS[method].trained or key not in ENDS}

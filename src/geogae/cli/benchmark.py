@@ -72,6 +72,8 @@ def run(
     from geogae.benchmark.runner import run_plan
     from geogae.cli.train import parse_changes
 
+    if split not in (*SPLITS, "both"):
+        raise GeoGAEError(f"--split {split!r} is not known; valid are {', '.join(SPLITS)}, both")
     changes = parse_changes(change or [])
     for name, budget in (("minutes", minutes), ("core_minutes", core_minutes)):
         if budget is not None:

@@ -25,10 +25,7 @@ DRAWN = 12  # clouds in a picture
 
 
 def cloud(
-    data: Annotated[
-        str,
-        Argument(metavar="DATA", help=DATA),
-    ],
+    data: Annotated[str, Argument(metavar="DATA", help=DATA)],
     dim: Annotated[
         str, Option(metavar="N|auto", help="Geometry dimension d; auto: the smallest that is exact.")
     ] = "auto",

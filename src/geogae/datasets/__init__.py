@@ -65,11 +65,10 @@ def is_path(data: str) -> bool:
 
 
 def read(data: str, *, simplify: bool = False) -> list[Graph]:
-    """The graphs of a data set or of a file; ``simplify`` reads what is not undirected, unweighted and simple as if."""
-    if not is_path(data):
-        return load(data, **SIMPLIFY) if simplify else load(data)
-    plain = Path(data).suffix.lower() in (".smi", ".npz")  # nothing else can be in them
-    return formats.read(data, **SIMPLIFY) if simplify and not plain else formats.read(data)
+    """The graphs of a data set or of a file; for ``simplify`` see :func:`geogae.formats.read`."""
+    if is_path(data):
+        return formats.read(data, simplify=simplify)
+    return load(data, **SIMPLIFY) if simplify else load(data)
 
 
 def sample(graphs: Sequence[Graph], count: int, seed: int) -> list[Graph]:

@@ -12,6 +12,7 @@ from geogae.formats.chem import read_smiles, write_smiles
 from geogae.formats.graph6 import read_graph6, write_graph6
 from geogae.formats.jsonl import read_jsonl, write_jsonl
 from geogae.formats.packed import read_npz, write_npz
+from geogae.formats.simplify import SIMPLIFY
 from geogae.formats.tu import read_tu, write_tu
 from geogae.graph import Graph
 
@@ -24,11 +25,15 @@ FORMATS: dict[str, tuple[Callable[..., list[Graph]], Callable[..., None]]] = {
     ".zip": (read_tu, write_tu),
     "": (read_tu, write_tu),
 }
+SIMPLE = (".smi", ".npz")  # hold nothing that would have to be simplified
 _SUFFIXES = f"{', '.join(filter(None, FORMATS))}, or a folder in TU format"
 
 
-def read(path: str | os.PathLike[str], **how: Any) -> list[Graph]:
-    """The graphs of a file, or of a folder in TU format; ``how`` goes to the reader of that format."""
+def read(path: str | os.PathLike[str], *, simplify: bool = False, **how: Any) -> list[Graph]:
+    """The graphs of a file, or of a folder in TU format; ``how`` goes to the reader of that format.
+
+    ``simplify`` reads what is not undirected, unweighted and simple as if it were.
+    """
     source = Path(path)
     try:
         source.stat()
@@ -39,7 +44,8 @@ def read(path: str | os.PathLike[str], **how: Any) -> list[Graph]:
     suffix = "" if source.is_dir() else source.suffix.lower()
     if suffix not in FORMATS or (not suffix and not source.is_dir()):
         raise GeoGAEError(f"{source} has no suffix that is known; read {_SUFFIXES}")
-    return FORMATS[suffix][0](source, **how)
+    policy = SIMPLIFY if simplify and suffix not in SIMPLE else {}
+    return FORMATS[suffix][0](source, **policy, **how)
 
 
 def write(graphs: Iterable[Graph], path: str | os.PathLike[str]) -> None:

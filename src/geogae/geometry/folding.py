@@ -1,7 +1,7 @@
 """Leaves, folded: a node with one neighbour hangs on it and is counted there, instead of having a ball of its own.
 
 Discussions are mostly leaves: a post and its answers. What is left without them, the core, has a third of the nodes of
-REDDIT-BINARY, and a cloud that is fitted in a tenth of the time. The rule gives back the core, the counts its leaves.
+REDDIT-BINARY, and a cloud that is fitted far sooner. The rule gives back the core, the counts its leaves.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class FoldedCloud(HyperballCloud):
 
     def ordered(self) -> HyperballCloud:
         """The cloud of the core alone, renumbered by the node order."""
-        return HyperballCloud(**{field.name: getattr(self, field.name) for field in fields(HyperballCloud)}).ordered()
+        return HyperballCloud(**_fields(self)).ordered()
 
 
 def folded_clouds(graphs: Sequence[Graph], dim: int | Literal["auto"], **how: Any) -> list[FoldedCloud]:
@@ -81,6 +81,11 @@ def folded_clouds(graphs: Sequence[Graph], dim: int | Literal["auto"], **how: An
     folded = [fold(graph) for graph in graphs]
     clouds = fit_clouds([parts.core for parts in folded], dim, **how)
     return [
-        FoldedCloud(**vars(cloud), whole=graph, folded=parts)
+        FoldedCloud(**_fields(cloud), whole=graph, folded=parts)
         for cloud, graph, parts in zip(clouds, graphs, folded, strict=True)
     ]
+
+
+def _fields(cloud: HyperballCloud) -> dict[str, Any]:
+    """What a cloud was made of; not what it has worked out since."""
+    return {field.name: getattr(cloud, field.name) for field in fields(HyperballCloud)}
