@@ -1,0 +1,36 @@
+"""Autoencoders by name: one file, or folder, and one line of the registry each."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from typing import Any
+
+from geogae.autoencoders.base import Autoencoder, Decoding, Reading, Session, State
+from geogae.errors import GeoGAEError
+
+__all__ = ["AUTOENCODERS", "Autoencoder", "Decoding", "Reading", "Session", "State", "defaults", "find"]
+
+AUTOENCODERS: dict[str, str | type[Autoencoder]] = {  # a class, or where it is
+    "refined": "geogae.autoencoders.refined:RefinedAutoencoder",
+    "sequential": "geogae.autoencoders.transformer.sequential:SequentialAutoencoder",
+    "linear": "geogae.autoencoders.linear:LinearAutoencoder",
+}
+
+
+def find(name: str) -> type[Autoencoder]:
+    """The class of an architecture; an unknown name is an error that lists the valid ones."""
+    entry = AUTOENCODERS.get(name) if isinstance(name, str) else None
+    if entry is None:
+        raise GeoGAEError(f"architecture={name!r} is not known; valid are {', '.join(AUTOENCODERS)}")
+    if isinstance(entry, str):
+        module, _, cls = entry.partition(":")
+        entry = getattr(import_module(module), cls)
+        AUTOENCODERS[name] = entry
+    return entry
+
+
+def defaults(name: str) -> dict[str, Any]:
+    """The parameters of an architecture and their defaults, in the order of its constructor."""
+    signature = inspect.signature(find(name).__init__)
+    return {name: parameter.default for name, parameter in signature.parameters.items() if name != "self"}
