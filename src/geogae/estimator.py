@@ -186,11 +186,8 @@ class GeoGAE(TransformerMixin, BaseEstimator):
         """
         if details and molecules:
             raise GeoGAEError("details=True and molecules=True exclude each other; a Decoding's graph has to_rdkit()")
-        autoencoder = self._fitted()
         vectors = as_vectors(z)
-        decodings = autoencoder.decode(np.atleast_2d(vectors))
-        if cut := sum(decoding.truncated for decoding in decodings):
-            log.warning("%d of %d graphs are cut at the model's limit of nodes", cut, len(decodings))
+        decodings = self._decode(np.atleast_2d(vectors))
         result: Sequence[Any] = decodings
         if not details:
             graphs = [decoding.graph for decoding in decodings]
@@ -201,7 +198,13 @@ class GeoGAE(TransformerMixin, BaseEstimator):
         return np.atleast_2d(self.encode(graphs))
 
     def inverse_transform(self, z: ArrayLike) -> list[Graph]:
-        return [decoding.graph for decoding in self._fitted().decode(np.atleast_2d(as_vectors(z)))]
+        return [decoding.graph for decoding in self._decode(np.atleast_2d(as_vectors(z)))]
+
+    def _decode(self, z: NDArray[np.float32]) -> list[Decoding]:
+        decodings = self._fitted().decode(z)
+        if cut := sum(decoding.truncated for decoding in decodings):
+            log.warning("%d of %d graphs are cut at the model's limit of nodes", cut, len(decodings))
+        return decodings
 
     def score(self, graphs: Any, y: Any = None) -> float:
         """The paper's F1."""
