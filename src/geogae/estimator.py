@@ -487,7 +487,7 @@ class GeoGAE:
             assert self.template_ is not None
             return template_clouds(graphs, self.template_, progress=progress)
         fit: Callable[..., Sequence[HyperballCloud]] = folded_clouds if self.folds_ else fit_clouds
-        return list(fit(graphs, dim, order=self.order, threads=torch.get_num_threads(), progress=progress))
+        return list(fit(graphs, dim, order=self.order, n_jobs=torch.get_num_threads(), progress=progress))
 
     @torch.inference_mode()
     def _encode_clouds(self, clouds: Sequence[HyperballCloud]) -> NDArray[np.float32]:
