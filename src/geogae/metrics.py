@@ -18,7 +18,6 @@ from geogae.formats import as_graph, as_graphs, is_graph, to_smiles_list
 from geogae.geometry.labelling import canonical_form
 from geogae.graph import Graph
 
-
 SCORES = ("f1", "exact", "size_error")  # of each graph
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -19,7 +19,20 @@ from geogae.formats.registry import entry
 from geogae.formats.simplify import SIMPLIFY, Policy
 from geogae.graph import Graph
 
-__all__ = ["DATASETS", "NUMBERS", "DataSet", "Row", "is_path", "load", "names", "read", "sample", "split", "table"]
+__all__ = [
+    "DATASETS",
+    "NUMBERS",
+    "DataSet",
+    "Row",
+    "is_path",
+    "iter_read",
+    "load",
+    "names",
+    "read",
+    "sample",
+    "split",
+    "table",
+]
 
 log = logging.getLogger("geogae")
 
@@ -60,11 +73,18 @@ def is_path(data: str) -> bool:
     return bool(Path(data).suffix) or os.sep in data or Path(data).exists()
 
 
-def read(data: str, *, simplify: bool = False) -> list[Graph]:
-    """The graphs of a data set or of a file; for ``simplify`` see :func:`geogae.formats.read`."""
-    if is_path(data):
-        return formats.read(data, simplify=simplify)
+def read(data: str, *, simplify: bool = False, format: str | None = None) -> list[Graph]:
+    """The graphs of a data set or of a file; for ``simplify`` and ``format`` see :func:`geogae.formats.read`."""
+    if format is not None or is_path(data):
+        return formats.read(data, simplify=simplify, format=format)
     return load(data, **SIMPLIFY) if simplify else load(data)
+
+
+def iter_read(data: str, *, simplify: bool = False, format: str | None = None) -> Iterator[Graph]:
+    """As :func:`read`, one graph at a time; files are read in bounded memory where their format allows."""
+    if format is not None or is_path(data):
+        return formats.iter_read(data, simplify=simplify, format=format)
+    return iter(read(data, simplify=simplify))
 
 
 def sample(graphs: Sequence[Graph], count: int, seed: int) -> list[Graph]:

@@ -19,9 +19,12 @@ GEOGAE_MAX_ATOMS              5,000  atoms of one molecule (RDKit's SMILES write
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, TypeVar
 
 from geogae.errors import GeoGAEError
+
+T = TypeVar("T")
 
 
 class Limit(NamedTuple):
@@ -69,6 +72,16 @@ def check(name: str, count: int, where: str = "") -> None:
             f"{place}{count:,} {LIMITS[name].what}, and the limit is {most:,}; "
             f"if the file can be trusted, raise the limit with {_variable(name)}={count}"
         )
+
+
+def limited(graphs: Iterable[T], source: object) -> list[T]:
+    """The graphs as a list, unless they are more than the limit."""
+    most, kept = limit("graphs"), []
+    for graph in graphs:
+        kept.append(graph)
+        if len(kept) > most:
+            check("graphs", len(kept), f"{source} (formats.iter_read reads one graph at a time)")
+    return kept
 
 
 def _variable(name: str) -> str:

@@ -68,9 +68,8 @@ def iter_parquet(
 def write_parquet(graphs: Iterable[Graph], path: str | os.PathLike[str]) -> None:
     """Write graphs, ``ROWS`` at a time. The first ``ROWS`` decide which columns there are, and the type of labels."""
     arrow, parquet = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
-    records: Iterator[tuple[int, Graph, dict[str, Any]]] = (
-        (index, graph, to_record(graph)) for index, graph in enumerate(iter_graphs(graphs))
-    )
+    numbered = enumerate(iter_graphs(graphs))
+    records: Iterator[tuple[int, Graph, dict[str, Any]]] = ((index, g, to_record(g)) for index, g in numbered)
     first = list(islice(records, ROWS))
     if not first:
         raise GeoGAEError("there are no graphs to write; give at least one")

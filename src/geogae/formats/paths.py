@@ -9,7 +9,7 @@ from typing import IO, Any, cast
 
 from geogae.errors import GeoGAEError
 from geogae.formats.detect import iter_graphs
-from geogae.formats.limits import check, limit
+from geogae.formats.limits import limited
 from geogae.formats.registry import FILES, FileFormat, entry, suffixes
 from geogae.formats.simplify import SIMPLIFY
 from geogae.formats.text import guessed_suffix, is_stream, peekable
@@ -25,13 +25,7 @@ def read(
     first lines if not given. ``simplify`` reads what is not undirected, unweighted and simple as if it were. ``how``
     goes to the reader of the format. What a file may ask for is limited, see :mod:`geogae.formats.limits`.
     """
-    most = limit("graphs")
-    graphs = []
-    for graph in iter_read(source, format=format, simplify=simplify, **how):
-        graphs.append(graph)
-        if len(graphs) > most:
-            check("graphs", len(graphs), f"{source} (formats.iter_read reads one graph at a time)")
-    return graphs
+    return limited(iter_read(source, format=format, simplify=simplify, **how), source)
 
 
 def iter_read(
