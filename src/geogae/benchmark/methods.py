@@ -28,7 +28,7 @@ Settings = dict[str, Any]
 class Method(Protocol):
     """What the benchmark asks of a method."""
 
-    told: str  # what its decoder knows beside a code that it made itself: "size", or nothing
+    side_information: tuple[str, ...]  # what its decoder knows beside a code that it made itself: "size", "alignment"
 
     def fit(self, train: list[Graph], validation: list[Graph], run: Path) -> Mapping[str, Any]:
         """Learn; ``run`` is a folder to keep checkpoints in. Returns facts for the result file."""
@@ -50,7 +50,7 @@ class Method(Protocol):
 class Floor:
     """Nodes ordered by the clouds that the paper's model reads; the code is the true size."""
 
-    told = "size"
+    side_information: tuple[str, ...] = ("size",)
 
     def __init__(self, dim: int | str, order: str) -> None:
         self.dim, self.order = dim, order
@@ -150,7 +150,7 @@ class MeanFloor(Floor):
 class NearestFloor(Floor):
     """The training graph whose padded, ordered cloud is nearest; the code is its number."""
 
-    told = ""
+    side_information: tuple[str, ...] = ()
 
     def learn(self, train: list[Graph], clouds: list[HyperballCloud], validation: list[Graph]) -> None:
         self.known = [graph.relabel(cloud.order) for graph, cloud in zip(train, clouds, strict=True)]
@@ -180,7 +180,7 @@ def _padded(rows: Sequence[NDArray[np.float32]], width: int) -> NDArray[np.float
 class Autoencoder:
     """GeoGAE; of several candidates the one with the best F1 on validation graphs."""
 
-    told = ""
+    side_information: tuple[str, ...] = ()
 
     def __init__(self, candidates: Sequence[Settings]) -> None:
         from geogae.estimator import GeoGAE
@@ -263,7 +263,7 @@ def _linear_tuned(dataset: str, changes: Settings) -> Method:
     return Autoencoder([one for i, one in enumerate(candidates) if one not in candidates[:i]])
 
 
-def _parallel(dataset: str, changes: Settings, recipe: str = "") -> Method:
+def _refined(dataset: str, changes: Settings, recipe: str = "") -> Method:
     return Autoencoder([{**_preset(recipe, dataset), **changes}])
 
 
@@ -292,7 +292,7 @@ METHODS: dict[str, Entry] = {
     "linear": Entry(_linear, trained=False),
     "linear-tuned": Entry(_linear_tuned, trained=False),
     "sequential": Entry(_sequential, trained=True),
-    "parallel": Entry(_parallel, trained=False),
+    "refined": Entry(_refined, trained=False),
     "sequential-attributes": Entry(partial(_sequential, recipe="paper-attributes"), trained=True),
-    "parallel-attributes": Entry(partial(_parallel, recipe="attributes"), trained=False),
+    "refined-attributes": Entry(partial(_refined, recipe="attributes"), trained=False),
 }

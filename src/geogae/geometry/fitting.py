@@ -37,6 +37,7 @@ from geogae.graph import Graph
 from geogae.progress import progress_bar
 
 log = logging.getLogger("geogae")
+cloud_log = logging.getLogger("geogae.clouds")  # the benchmark counts by it
 
 SAVE_EVERY = 5.0  # seconds: a killed job loses no more than this
 SMALL = 64  # nodes: handing a smaller graph to another thread costs more than fitting it
@@ -149,6 +150,7 @@ class _Fitter:
                 yield key, stored[keys[key]]
             else:
                 missing.append(key)
+        cloud_log.debug("%d clouds from the cache, %d to fit", len(topologies) - len(missing), len(missing))
         firsts = self._first_tries(topologies, missing, dim) if self.device != "cpu" else {}
         unsaved: dict[bytes, Fit] = {}
         saved, halt = time.monotonic(), np.zeros(1, dtype=bool)
