@@ -63,7 +63,7 @@ Loss = Callable[[nn.Module, Any, float, torch.Generator, Average], dict[str, Ten
 class Trainer:
     """One model on its way; :meth:`run` takes it to the end of its budget and leaves the best weights in it.
 
-    The model and its batches can be of any kind: a batch of ``data`` goes to ``loss``, and the loop follows its gradient.
+    The model and its batches can be of any kind: a batch of ``data`` goes to ``loss``, the loop follows the gradient.
     """
 
     def __init__(
