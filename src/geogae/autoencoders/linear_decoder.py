@@ -66,6 +66,7 @@ class LinearDecoder(nn.Module):
         every = np.concatenate(slots).astype(np.float64)  # (all nodes, w)
         self.mean.copy_(torch.from_numpy(mean))
         self.axes[: len(axes)] = torch.from_numpy(axes)
+        self.deviations.fill_(1)  # beyond the rank: these axes move further slots alone
         self.deviations[: len(axes)] = torch.from_numpy(deviations.clip(LEAST))
         self.spread.copy_(torch.from_numpy(np.stack([every.mean(0), every.std(0)])))
 
@@ -80,8 +81,7 @@ class LinearDecoder(nn.Module):
         further = range(self.slots, n)
         drawn = [np.random.default_rng([1, slot]).standard_normal((self.count, self.width)) for slot in further]
         loadings = torch.from_numpy(np.stack(drawn, axis=1)).to(self.axes) * self.spread[1] / self.count**0.5
-        used = self.deviations > 0
-        axes = loadings.flatten(1) / self.deviations.where(used, 1)[:, None] * used[:, None]
+        axes = loadings.flatten(1) / self.deviations[:, None]
         mean = self.spread[0].repeat(len(further))
         return torch.cat([self.mean, mean]), torch.cat([self.axes, axes], dim=1)
 
