@@ -18,9 +18,9 @@ from unittest import mock
 
 import numpy as np
 import torch
+from geogae.attributes import Schema
 
 from geogae import GeoGAE, metrics, presets
-from geogae.attributes import Schema
 from geogae.benchmark.folds import development
 from geogae.benchmark.plan import Run
 from geogae.geometry.fitting import fit_clouds

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from geogae.losses import total_loss
+from geogae.model.autoencoder import SequentialAutoencoder
 from torch import nn
 
 from geogae import GeoGAE, Graph, datasets, metrics
@@ -23,8 +25,6 @@ from geogae.benchmark.paper import paper
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import fit_clouds
 from geogae.geometry.labelling import canonical_form
-from geogae.losses import total_loss
-from geogae.model.autoencoder import SequentialAutoencoder
 from geogae.plots import PALETTE
 from geogae.training.batches import Sequences, epoch_batches
 from record import PICTURES, record, recorded
