@@ -42,7 +42,7 @@ class CloudReader:
         if self.consensus is not None:
             return consensus_clouds(graphs, self.consensus, progress=progress)
         return fit_clouds(
-            graphs, self.dim, order=self.order,  # type: ignore[arg-type]
+            graphs, self.dim, order=self.order,
             margin=self.margin, n_jobs=max(n_jobs, torch.get_num_threads()),
             progress=progress,
         )  # fmt: skip

@@ -125,7 +125,7 @@ class MeanBaseline(TrivialBaseline):
 class NearestBaseline(TrivialBaseline):
     """The training graph whose padded, ordered cloud is nearest; the code is its number."""
 
-    side_information = ()
+    side_information: tuple[str, ...] = ()
 
     def learn(self, train: list[Graph], clouds: list[HyperballCloud], validation: list[Graph]) -> None:
         self.known = [graph.relabel(cloud.order) for graph, cloud in zip(train, clouds, strict=True)]

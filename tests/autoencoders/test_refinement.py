@@ -8,16 +8,16 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import torch
-from families import plain, random_graph
+from geogae.geometry.family import COLD, FREE, HOT, MARGIN, NEAR, RATE, REACH, Bounds, fit_in_family
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from networkx import cycle_graph, grid_2d_graph, path_graph, star_graph
 
+from families import plain, random_graph
 from geogae.geometry import family
 from geogae.geometry.cloud import margins
 from geogae.geometry.differentiable import focal
 from geogae.geometry.differentiable import margins as torch_margins
-from geogae.geometry.family import COLD, FREE, HOT, MARGIN, NEAR, RATE, REACH, Bounds, fit_in_family
 from geogae.geometry.fitting import fit_clouds
 from geogae.graph import Graph
 

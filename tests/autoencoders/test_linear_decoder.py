@@ -1,6 +1,4 @@
-"""PCA by its properties: its subspace, what is lossless, sizes, padding, batches, ranks, what no z is."""
-
-from pathlib import Path
+"""The linear decoder by its properties: its subspace, what is lossless, sizes, padding, batches, further slots."""
 
 import numpy as np
 import pytest
@@ -10,9 +8,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.decomposition import PCA
 
-from geogae.errors import GeoGAEError
-from geogae.model.linear import LEAST, NOISE, LinearAutoencoder, completed, principal_components, spare_axes
-from geogae.training.checkpoint import load_checkpoint, save_checkpoint
+from geogae.autoencoders.linear_decoder import (
+    BLOCK,
+    LEAST,
+    NOISE,
+    LinearDecoder,
+    completed,
+    principal_components,
+    random_axes,
+)
 
 D = 3
 SLOTS = 8
@@ -30,18 +34,28 @@ def padded(clouds, fill=0.0, width=None):
     return torch.from_numpy(balls), torch.tensor([len(cloud) for cloud in clouds])
 
 
-def fitted(training, latent_dim, slots=SLOTS):
-    model = LinearAutoencoder(D, slots=slots, latent_dim=latent_dim)
-    model.fit(training)
+def fitted(training, latent_dim, slots=SLOTS, random_share=0.0, **how):
+    model = LinearDecoder(D, slots=slots, latent_dim=latent_dim, **how)
+    model.fit(training, random_share)
     return model
+
+
+def encode(model, slots, sizes, noise=None, coefficients=None):
+    if coefficients is None:
+        coefficients = torch.zeros(len(sizes), model.latent_dim - 1 - model.count)
+    return model.assembled(sizes, model.components(slots, sizes, noise), coefficients)
+
+
+def decode(model, z, limit=SLOTS):
+    return model.decode(z, limit)[0]
 
 
 def errors(model, given):
     """How far each cloud is from what comes back of it, at its worst; sizes must be right."""
     balls, sizes = padded(given)
-    decoded = model.decode(model.encode(balls, sizes), model.slots)
-    assert decoded.sizes.equal(sizes) and not decoded.truncated.any()
-    return [float((back[:n] - true[:n]).abs().max()) for back, true, n in zip(decoded.balls, balls, sizes, strict=True)]
+    decoded, found, asked = model.decode(encode(model, balls, sizes), model.slots)
+    assert found.equal(sizes) and asked.equal(sizes)
+    return [float((back[:n] - true[:n]).abs().max()) for back, true, n in zip(decoded, balls, sizes, strict=True)]
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +79,10 @@ def test_equal_sizes_are_sklearns_pca(count):
 
     other = clouds([SLOTS] * 7, seed=1)
     balls, sizes = padded(other)
-    z = model.encode(balls, sizes)
+    z = encode(model, balls, sizes)
     rows = np.reshape(other, (7, -1))
     expected = theirs.inverse_transform(theirs.transform(rows))
-    assert model.decode(z, SLOTS).balls.flatten(1).numpy() == pytest.approx(expected, abs=1e-4)
+    assert decode(model, z).flatten(1).numpy() == pytest.approx(expected, abs=1e-4)
     assert np.abs(z[:, 1:].numpy()) == pytest.approx(np.abs(theirs.transform(rows)), abs=1e-4)
 
 
@@ -165,16 +179,16 @@ def test_clouds_without_variance(training, latent_dim):
     assert max(errors(model, training)) < 1e-5
     rank = min(latent_dim - 1, SLOTS * D)
     assert model.axes[:rank] @ model.axes[:rank].T == pytest.approx(torch.eye(rank), abs=1e-6)
-    assert not model.axes[rank:].any() and not model.deviations[rank:].any()
+    assert not model.axes[rank:].any() and model.deviations[rank:].eq(1).all()
     assert model.deviations[:rank].tolist() == pytest.approx([LEAST] * rank)
-    assert not model.encode(*padded(clouds([8, 2])))[:, 1 + rank :].any()
+    assert not encode(model, *padded(clouds([8, 2])))[:, 1 + rank :].any()
 
 
 def test_the_smallest_z_is_a_size_and_one_component():
     training = [np.outer(np.arange(1, 4), direction).astype(np.float32) for direction in np.eye(3) * 2]
     model = fitted(training, 2)
     balls, sizes = padded(training)
-    z = model.encode(balls, sizes)
+    z = encode(model, balls, sizes)
     assert z.shape == (3, 2) and z[:, 0].tolist() == [3, 3, 3] and len(set(z[:, 1].tolist())) == 3
 
 
@@ -185,30 +199,27 @@ def test_the_smallest_z_is_a_size_and_one_component():
 def test_every_size_is_in_z(latent_dim):
     model = fitted(clouds([8, 3, 1, 5]), latent_dim)
     balls, sizes = padded(clouds(range(1, SLOTS + 1), seed=5))
-    z = model.encode(balls, sizes)
+    z = encode(model, balls, sizes)
     assert z[:, 0].tolist() == list(range(1, SLOTS + 1))
-    decoded = model.decode(z, SLOTS)
-    assert decoded.sizes.equal(sizes) and not decoded.truncated.any()
-    assert decoded.stop_probability.argmax(1).equal(sizes - 1) and decoded.stop_probability.sum(1).eq(1).all()
+    decoded, found, asked = model.decode(z, SLOTS)
+    assert found.equal(sizes) and asked.equal(sizes)
     present = torch.arange(SLOTS) < sizes[:, None]
-    assert decoded.balls[~present].eq(0).all() and decoded.balls[present].ne(0).any(-1).all()
+    assert decoded[~present].eq(0).all() and decoded[present].ne(0).any(-1).all()
 
 
 def test_sizes_between_below_and_beyond(model):
     z = torch.zeros(7, 12)
     z[:, 0] = torch.tensor([2.4, 2.6, -3.0, 0.2, 8.4, 9.0, 1e30])
-    decoded = model.decode(z, 100)
-    assert decoded.sizes.tolist() == [2, 3, 1, 1, 8, 8, 8]
-    assert decoded.truncated.tolist() == [False] * 5 + [True] * 2
-    stops = decoded.stop_probability[torch.arange(7), decoded.sizes - 1]
-    assert stops.gt(0.5).equal(~decoded.truncated)
-    shorter = model.decode(z, 2)
-    assert shorter.sizes.tolist() == [2, 2, 1, 1, 2, 2, 2] and shorter.truncated.int().tolist() == [0, 1, 0, 0, 1, 1, 1]
-    assert torch.equal(shorter.balls[0], decoded.balls[0, :2])
+    decoded, sizes, asked = model.decode(z, SLOTS)
+    assert sizes.tolist() == [2, 3, 1, 1, 8, 8, 8]
+    assert (asked > sizes).tolist() == [False] * 5 + [True] * 2
+    shorter, sizes, asked = model.decode(z, 2)
+    assert sizes.tolist() == [2, 2, 1, 1, 2, 2, 2] and (asked > sizes).int().tolist() == [0, 1, 0, 0, 1, 1, 1]
+    assert torch.equal(shorter[0], decoded[0, :2])
 
 
 def test_nothing_to_decode(model):
-    assert model.decode(torch.zeros(0, 12), SLOTS).sizes.tolist() == []
+    assert model.decode(torch.zeros(0, 12), SLOTS)[1].tolist() == []
 
 
 # -- batches ---
@@ -217,40 +228,32 @@ def test_nothing_to_decode(model):
 def test_batched_is_single(model):
     some = clouds([3, 8, 1, 8, 5, 2, 3, 7], seed=7)
     balls, sizes = padded(some)
-    z = model.encode(balls, sizes)
-    alone = torch.cat([model.encode(*padded([cloud])) for cloud in some])
+    z = encode(model, balls, sizes)
+    alone = torch.cat([encode(model, *padded([cloud])) for cloud in some])
     assert z.numpy() == pytest.approx(alone.numpy(), abs=1e-5)
     order = torch.tensor([4, 0, 7, 1, 2, 6, 5, 3])
-    assert model.encode(balls[order], sizes[order]).numpy() == pytest.approx(z[order].numpy(), abs=1e-5)
-    together = model.decode(z, SLOTS)
-    for row, n, balls in zip(z, sizes, together.balls, strict=True):
-        assert model.decode(row[None], SLOTS).balls[0].numpy() == pytest.approx(balls[:n].numpy(), abs=1e-5)
+    assert encode(model, balls[order], sizes[order]).numpy() == pytest.approx(z[order].numpy(), abs=1e-5)
+    for row, n, own in zip(z, sizes, decode(model, z), strict=True):
+        assert decode(model, row[None])[0].numpy() == pytest.approx(own[:n].numpy(), abs=1e-5)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(1, 3 * BLOCK), min_size=2, max_size=8), st.integers(0, 2**16), st.integers(2, 60))
+def test_the_graphs_beside_it_change_no_bit_of_a_z(sizes, seed, latent_dim):
+    random = np.random.default_rng(seed)
+    model = LinearDecoder(2, slots=3 * BLOCK, latent_dim=latent_dim)
+    model.fit([random.normal(size=(n, 2)).astype(np.float32) for n in (3 * BLOCK, *sizes)])
+    slots = torch.from_numpy(random.normal(size=(len(sizes), max(sizes), 2)).astype(np.float32))
+    z = encode(model, slots, torch.tensor(sizes))
+    for row, n in enumerate(sizes):
+        assert torch.equal(encode(model, slots[row : row + 1, :n], torch.tensor([n]))[0], z[row])
 
 
 @pytest.mark.parametrize("fill", [7.0, 1e30, float("nan"), float("inf")])
 def test_padding_is_not_read(model, fill):
     some = clouds([3, 8, 1, 5], seed=7)
-    assert torch.equal(model.encode(*padded(some, fill)), model.encode(*padded(some)))
-    assert torch.equal(model.encode(*padded(some[2:], fill, width=SLOTS)), model.encode(*padded(some[2:])))
-
-
-# -- standardised ---
-
-
-def test_a_variational_z_is_the_same_in_units_of_its_spread():
-    training, other = clouds([8, 3, 5, 8, 7, 2, 8, 4] * 5), clouds([8, 6, 1], seed=3)
-    plain, model = fitted(training, 12), LinearAutoencoder(D, slots=SLOTS, latent_dim=12, variational=True)
-    model.fit(training)
-    z, standard = plain.encode(*padded(other)), model.encode(*padded(other))
-    sizes = np.array([len(cloud) for cloud in training])
-    assert standard[:, 0].numpy() == pytest.approx((z[:, 0].numpy() - sizes.mean()) / sizes.std(), abs=1e-5)
-    assert standard[:, 1:].numpy() == pytest.approx((z[:, 1:] / plain.deviations).numpy(), abs=1e-5)
-    assert model.decode(standard, SLOTS).sizes.tolist() == [8, 6, 1]
-    assert model.decode(standard, SLOTS).balls.numpy() == pytest.approx(plain.decode(z, SLOTS).balls.numpy(), abs=1e-4)
-    alike = LinearAutoencoder(D, slots=SLOTS, latent_dim=40, variational=True)
-    alike.fit(clouds([5]) * 3)  # no spread, and axes that are idle
-    assert alike.encode(*padded(clouds([5]))).isfinite().all()
-    assert alike.decode(alike.encode(*padded(clouds([5, 2]))), SLOTS).sizes.tolist() == [5, 2]
+    assert torch.equal(encode(model, *padded(some, fill)), encode(model, *padded(some)))
+    assert torch.equal(encode(model, *padded(some[2:], fill, width=SLOTS)), encode(model, *padded(some[2:])))
 
 
 # -- each number met to its own deviation ---
@@ -272,11 +275,11 @@ def test_numbers_that_are_met_alike_give_the_same_z_however_they_are_read(latent
     model = fitted(clouds([8, 3, 5, 8, 7, 2, 8, 4] * 5), latent_dim)
     balls, sizes = padded(clouds(range(1, SLOTS + 1), seed=5))
     alike = torch.full_like(balls, NOISE)
-    z, own = model.encode(balls, sizes), model.encode(balls, sizes, alike)
+    z, own = encode(model, balls, sizes), encode(model, balls, sizes, alike)
     assert own.numpy() == pytest.approx(z.numpy(), abs=1e-4)
     assert len({tuple(row) for row in z.round(decimals=2).tolist()}) == SLOTS
     far = torch.where(torch.arange(SLOTS)[:, None] < sizes[:, None, None], balls, torch.nan)
-    assert torch.equal(model.encode(far, sizes, alike), own)  # beyond its size, nothing of a graph is read
+    assert torch.equal(encode(model, far, sizes, alike), own)  # beyond its size, nothing of a graph is read
 
 
 @settings(max_examples=40)
@@ -288,7 +291,7 @@ def test_the_likeliest_components_are_those_of_a_regression(n, latent_dim, seed,
     [nodes] = clouds([n], seed + 1)
     noise = (10.0 ** random.uniform(-3, 1, (n, D))).astype(np.float32)
     noise[random.random((n, D)) < absent] = np.inf
-    z = model.encode(torch.from_numpy(nodes)[None], torch.tensor([n]), torch.from_numpy(noise)[None])
+    z = encode(model, torch.from_numpy(nodes)[None], torch.tensor([n]), torch.from_numpy(noise)[None])
     expected = regression(model, nodes.astype(float), noise.astype(float))
     assert z[0, 1:].numpy() == pytest.approx(expected, abs=1e-3)
 
@@ -299,9 +302,9 @@ def test_both_forms_agree(model):
     noise = np.full((SLOTS, D), 1e6, np.float32)
     noise[:3] = NOISE
     few = np.where(noise < 1, noise, np.inf).astype(np.float32)
-    assert np.isfinite(few).sum() < model.components < np.isfinite(noise).sum()
+    assert np.isfinite(few).sum() < model.count < np.isfinite(noise).sum()
     both = torch.from_numpy(np.stack([noise, few]))
-    z = model.encode(torch.from_numpy(np.stack([nodes] * 2)), torch.tensor([SLOTS] * 2), both)
+    z = encode(model, torch.from_numpy(np.stack([nodes] * 2)), torch.tensor([SLOTS] * 2), both)
     assert z[0].numpy() == pytest.approx(z[1].numpy(), abs=1e-4) and z[0, 1:].abs().max() > 0.1
 
 
@@ -311,11 +314,11 @@ def test_where_there_is_nothing_to_be_met_nothing_is_read(latent_dim):
     balls, sizes = padded(clouds([8, 5], seed=5))
     noise = torch.full_like(balls, NOISE)
     noise[:, 1::2] = noise[:, 0, 1:] = torch.inf
-    z = model.encode(balls, sizes, noise)
+    z = encode(model, balls, sizes, noise)
     other = balls.masked_fill(noise.isinf(), torch.nan)
-    assert torch.equal(model.encode(other, sizes, noise), z)
-    assert not torch.equal(model.encode(balls + 1, sizes, noise), z)
-    nothing = model.encode(balls, sizes, torch.full_like(balls, torch.inf))
+    assert torch.equal(encode(model, other, sizes, noise), z)
+    assert not torch.equal(encode(model, balls + 1, sizes, noise), z)
+    nothing = encode(model, balls, sizes, torch.full_like(balls, torch.inf))
     assert not nothing[:, 1:].any() and nothing[:, 0].tolist() == [8, 5]
 
 
@@ -324,54 +327,69 @@ def test_what_is_met_closely_comes_back_before_the_rest(model):
     balls, sizes = padded(clouds([SLOTS] * 4, seed=6))
     noise = torch.full_like(balls, 10.0)
     noise[:, ::3] = NOISE  # 9 numbers
-    off = (model.decode(model.encode(balls, sizes, noise), SLOTS).balls - balls).abs()
+    off = (decode(model, encode(model, balls, sizes, noise)) - balls).abs()
     assert off[:, ::3].max() < 1e-2 and off[:, 1::3].mean() > 0.3
 
 
-# -- riders ---
+# -- graph coefficients ---
 
 
-def carrying(training, riders, latent_dim=15, **how):
-    model = LinearAutoencoder(D, slots=SLOTS, latent_dim=latent_dim, riders=riders.shape[1], **how)
-    model.fit(training, riders)
-    return model
-
-
-@pytest.mark.parametrize("variational", [False, True])
-def test_riders_come_back_and_the_rest_is_as_without_them(variational):
+def test_graph_coefficients_come_back_and_the_rest_is_as_without_them():
     random = np.random.default_rng(0)
-    training, riders = clouds([8, 3, 5, 8, 7, 2, 8, 4] * 5), random.normal(3, 50, (40, 3)).astype(np.float32)
-    model = carrying(training, riders, variational=variational)
-    plain = LinearAutoencoder(D, slots=SLOTS, latent_dim=12, variational=variational)
-    plain.fit(training)
-    balls, sizes = padded(clouds([8, 6, 1], seed=3))
-    own = torch.from_numpy(random.normal(-9, 99, (3, 3)).astype(np.float32))
-    z = model.encode(balls, sizes, riders=own)
-    assert z.shape == (3, 15) and torch.equal(z[:, :12], plain.encode(balls, sizes))
-    told, components, back = model.parts(z)
-    assert back.numpy() == pytest.approx(own.numpy(), rel=1e-5, abs=1e-4)
-    assert told.numpy() == pytest.approx(sizes.numpy(), abs=1e-5)
-    assert model.assembled(told, components, back).numpy() == pytest.approx(z.numpy(), abs=1e-5)
-    without = model.encode(balls, sizes)
-    assert torch.equal(without[:, :12], z[:, :12])
-    assert model.parts(without)[2].numpy() == pytest.approx(np.zeros((3, 3)), abs=1e-4)
-    assert torch.equal(model.decode(without, SLOTS).balls, model.decode(z, SLOTS).balls)
-
-
-def test_a_variational_z_standardises_riders():
-    random = np.random.default_rng(0)
-    riders = (random.normal(size=(40, 4)) * (1, 100, 0, 1e-3) + (0, -70, 5, 0)).astype(np.float32)
     training = clouds([8, 3, 5, 8, 7, 2, 8, 4] * 5)
-    model = carrying(training, riders, variational=True)
-    z = model.encode(*padded(training), riders=torch.from_numpy(riders)).double().numpy()[:, -4:]
-    assert z.mean(0) == pytest.approx(np.zeros(4), abs=1e-4)
-    assert z[:, :2].std(0) == pytest.approx(np.ones(2), abs=1e-4)
-    assert z[:, 2:].std(0) == pytest.approx([0, riders[:, 3].std() / LEAST], abs=1e-5)  # as little as any axis
-    plain = carrying(training, riders)
-    assert torch.equal(plain.encode(*padded(training), riders=torch.from_numpy(riders))[:, -4:], torch.tensor(riders))
+    model, plain = fitted(training, 15, coefficients=3), fitted(training, 12)
+    slots, sizes = padded(clouds([8, 6, 1], seed=3))
+    own = torch.from_numpy(random.normal(-9, 99, (3, 3)).astype(np.float32))
+    z = encode(model, slots, sizes, coefficients=own)
+    assert z.shape == (3, 15) and torch.equal(z[:, :12], encode(plain, slots, sizes))
+    parts = model.parts(z)
+    assert torch.equal(parts.coefficients, own) and torch.equal(parts.sizes, sizes.float())
+    assert torch.equal(model.assembled(*parts), z)
+    assert torch.equal(decode(model, z), decode(plain, z[:, :12]))
 
 
-# -- spare axes ---
+# -- further slots ---
+
+
+def test_further_slots_change_no_bit_of_what_fits(model):
+    """However many are asked for, and whoever is in the batch."""
+    some = clouds([3, 8, 5], seed=7)
+    z = encode(model, *padded(some))
+    assert torch.equal(encode(model, *padded(some, width=4 * SLOTS)), z)
+    larger = padded([*some, *clouds([3 * SLOTS], seed=8)])
+    assert torch.equal(encode(model, *larger)[:3], z)
+    together = decode(model, encode(model, *larger), 4 * SLOTS)
+    assert together.shape[1] == 3 * SLOTS and not together[:3, SLOTS:].any()
+    assert torch.equal(decode(model, z, 4 * SLOTS), decode(model, z))
+    for n in (SLOTS + 1, 3 * SLOTS):
+        mean, axes = model.extended(n)
+        assert len(mean) == axes.shape[1] == n * D
+        assert torch.equal(mean[: SLOTS * D], model.mean) and torch.equal(axes[:, : SLOTS * D], model.axes)
+        assert torch.equal(model.extended(4 * SLOTS)[1][:, : n * D], axes)  # a slot depends on its number alone
+
+
+def test_further_slots_are_as_wide_as_those_of_training():
+    training = [cloud * (1, 5, 0.1) + (9, 0, -3) for cloud in clouds([SLOTS] * 200)]
+    model = fitted(training, 20)
+    mean, axes = model.extended(200)
+    mean = mean[SLOTS * D :].unflatten(0, (-1, D))
+    assert mean[0].tolist() == pytest.approx([9, 0, -3], abs=0.2) and (mean == mean[0]).all()
+    loadings = (axes * model.deviations[:, None])[:, SLOTS * D :].unflatten(1, (-1, D))  # (k, slots, d)
+    spread = loadings.square().sum(0).mean(0).sqrt()
+    assert spread.tolist() == pytest.approx([1.5, 7.5, 0.15], rel=0.1)
+
+
+def test_a_larger_cloud_comes_back_where_z_has_numbers_enough():
+    """40 numbers of z and 8 slots of training; 12 slots of 36 numbers are within reach, 30 slots are not."""
+    model = fitted(clouds([SLOTS] * 60), 42)
+    for n, whole in ((12, True), (30, False)):
+        slots, sizes = padded(clouds([n], seed=3))
+        off = float((decode(model, encode(model, slots, sizes), 30) - slots).abs().max())
+        assert (off < 0.05) == whole
+        assert model.decode(encode(model, slots, sizes), 30)[1].tolist() == [n]
+
+
+# -- random axes ---
 
 
 def padded_numbers(sizes, d, seed=0):
@@ -381,94 +399,67 @@ def padded_numbers(sizes, d, seed=0):
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=9), st.integers(1, 20), st.integers(1, 20), st.integers(0, 99))
-def test_spare_axes_are_orthonormal_and_across_the_others(sizes, count, more, seed):
+def test_random_axes_are_orthonormal_and_across_the_others(sizes, count, more, seed):
     rows = padded_numbers(sizes, 3, seed)
     p = rows[0].size
     axes = completed(principal_components(rows.reshape(len(rows), -1), count)[1], count)
-    drawn, deviations = spare_axes(axes, rows, np.array(sizes), more)
+    drawn, deviations = random_axes(axes, rows, np.array(sizes), more)
     assert len(drawn) == min(more, p - len(axes))
     both = np.concatenate([axes, drawn])
     assert both @ both.T == pytest.approx(np.eye(len(both)), abs=1e-6)  # principal axes of no variance round
     assert both @ drawn.T == pytest.approx(np.eye(len(both))[:, len(axes) :], abs=1e-9)
     offsets = (rows - rows.mean(0)).reshape(len(rows), -1)
     assert deviations == pytest.approx((offsets @ drawn.T).std(0))
-    again, _ = spare_axes(axes, rows, np.array(sizes), more)
+    again, _ = random_axes(axes, rows, np.array(sizes), more)
     assert np.array_equal(again, drawn)
 
 
-def test_spare_axes_lean_to_the_places_that_vary_and_the_slots_that_graphs_reach():
+def test_random_axes_lean_to_the_places_that_vary_and_the_slots_that_graphs_reach():
     rows = padded_numbers([12] * 5 + [4] * 45, 3)
-    drawn, _ = spare_axes(np.zeros((0, 36)), rows, np.array([12] * 5 + [4] * 45), 6)
+    drawn, _ = random_axes(np.zeros((0, 36)), rows, np.array([12] * 5 + [4] * 45), 6)
     weight = (drawn**2).sum(0).reshape(12, 3)
     assert (np.diff(weight.sum(0)) < 0).all() and weight[:4].mean() > 2 * weight[4:].mean()
     assert weight[4:].min() > 0  # yet none is out of reach
 
 
-def test_a_share_of_the_axes_is_spare():
+def test_a_share_of_the_axes_is_random():
     training = clouds([8, 3, 5, 8, 7, 2, 8, 4] * 5)
-    plain, model = (LinearAutoencoder(D, slots=SLOTS, latent_dim=16, riders=5, spare=s) for s in (0.0, 0.3))
-    plain.fit(training)
-    model.fit(training)
+    plain, model = (fitted(training, 16, coefficients=5, random_share=share) for share in (0.0, 0.3))
     assert model.axes.shape == (10, SLOTS * D) and torch.equal(model.axes[:7], plain.axes[:7])
     assert not torch.equal(model.axes[7:], plain.axes[7:])
     assert model.axes @ model.axes.T == pytest.approx(torch.eye(10), abs=1e-5)
     assert (model.deviations >= LEAST).all()
 
 
-def test_a_surprise_where_training_had_none_comes_back_along_spare_axes():
-    """Surprises of training graphs come in the first slots alone, later in any."""
+def test_a_number_where_training_had_none_comes_back_along_random_axes():
+    """In training graphs it is not 0 in the first slots alone, later in any."""
     random = np.random.default_rng(0)
     training = [np.column_stack([cloud[:, :2], np.zeros(len(cloud))]) for cloud in clouds([8] * 60, seed=1)]
     for cloud in training:
         cloud[random.integers(0, 3), 2] = 1
     off = []
-    for spare in (0.0, 0.5):
-        model = LinearAutoencoder(D, slots=SLOTS, latent_dim=20, spare=spare)
-        model.fit(training)
+    for share in (0.0, 0.5):
+        model = fitted(training, 20, random_share=share)
         [given] = clouds([8], seed=2)
         given[:, 2] = 0
         given[6, 2] = 1
         noise = np.full((8, 3), np.inf, np.float32)
         noise[:, 2] = NOISE
-        nodes, sizes = torch.from_numpy(given)[None], torch.tensor([8])
-        back = model.decode(model.encode(nodes, sizes, torch.from_numpy(noise)[None]), SLOTS).balls
-        off.append(float((back - nodes)[..., 2].abs().max()))
+        slots, sizes = torch.from_numpy(given)[None], torch.tensor([8])
+        back = decode(model, encode(model, slots, sizes, torch.from_numpy(noise)[None]))
+        off.append(float((back - slots)[..., 2].abs().max()))
     assert off[0] > 0.5 and off[1] < 0.05
 
 
-# -- what no z is ---
-
-
-def test_what_no_z_is(model):
-    with pytest.raises(GeoGAEError, match=r"z has shape \(2, 11\); this model decodes rows of 12 numbers"):
-        model.decode(torch.zeros(2, 11), SLOTS)
-    with pytest.raises(GeoGAEError, match=r"z has shape \(12,\)"):
-        model.decode(torch.zeros(12), SLOTS)
-    z = torch.zeros(2, 12)
-    z[[0, 0, 1], [0, 3, 4]] = torch.tensor([float("nan"), float("inf"), -float("inf")])
-    with pytest.raises(GeoGAEError, match="z has 3 values that are not finite; encode the graphs again"):
-        model.decode(z, SLOTS)
-
-
-# -- files and repetition ---
-
-
-def test_saved_and_loaded(model, tmp_path: Path):
-    save_checkpoint(tmp_path / "linear.safetensors", model.state_dict(), {})
-    loaded = LinearAutoencoder(D, slots=SLOTS, latent_dim=12)
-    loaded.load_state_dict(load_checkpoint(tmp_path / "linear.safetensors")[0])
-    given = padded(clouds([8, 2, 5]))
-    assert torch.equal(loaded.encode(*given), model.encode(*given))
-    assert not list(model.parameters())
+# -- repetition ---
 
 
 def test_fitting_again_gives_the_same():
     training = clouds([8, 2, 5, 8, 8, 1])
     one, two = (fitted(training, latent_dim=20).state_dict() for _ in range(2))
     assert all(torch.equal(one[name], two[name]) for name in one)
-    given = padded(training)
     model = fitted(training, latent_dim=20)
-    assert torch.equal(model.encode(*given), model.encode(*given))
+    assert not list(model.parameters())
     model.fit(clouds([3], seed=5))
     again = fitted(clouds([3], seed=5), latent_dim=20)
     assert all(torch.equal(value, again.state_dict()[name]) for name, value in model.state_dict().items())

@@ -5,13 +5,13 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
-from families import FAMILIES, plain, random_graph, shuffled
+from geogae.geometry.template import Template, _doubly_stochastic, make_template, match, template_clouds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from families import FAMILIES, plain, random_graph, shuffled
 from geogae.errors import GeoGAEError
 from geogae.geometry import fitting, template
-from geogae.geometry.template import Template, _doubly_stochastic, make_template, match, template_clouds
 from geogae.graph import Graph
 from geogae.metrics import same_topology
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
+from geogae.geometry.folding import fold, folded_clouds, unfold
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geogae import formats
-from geogae.geometry.folding import fold, folded_clouds, unfold
 from geogae.graph import Graph
 from geogae.metrics import same_topology
 from strategies import graphs

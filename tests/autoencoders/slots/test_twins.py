@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import networkx as nx
 import numpy as np
-from families import plain, shuffled
 from hypothesis import given
 from hypothesis import strategies as st
 
+from families import plain, shuffled
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import fit_clouds
 
