@@ -6,10 +6,10 @@ import json
 
 import numpy as np
 import pytest
+from geogae.attributes import Block, Columns, Schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geogae.attributes import Block, Columns, Schema
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 from strategies import accepts, graphs

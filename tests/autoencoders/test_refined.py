@@ -7,6 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from geogae.geometry.family import FREE, Bounds
+from geogae.model.linear import BLOCK, LinearAutoencoder
+from geogae.model.parallel import ParallelAutoencoder, shared_balls
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -14,11 +17,8 @@ from torch import Tensor, nn
 from geogae import datasets
 from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import HyperballCloud
-from geogae.geometry.family import FREE, Bounds
 from geogae.geometry.fitting import fit_clouds
 from geogae.graph import Graph
-from geogae.model.linear import BLOCK, LinearAutoencoder
-from geogae.model.parallel import ParallelAutoencoder, shared_balls
 from geogae.training.batches import Batch, Sequences
 from geogae.training.checkpoint import load_checkpoint, save_checkpoint
 

@@ -7,15 +7,9 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from geogae import datasets
 from geogae.attributes import Schema
 from geogae.coding import decode_slots, encode_slots, fit_slots, ordered
 from geogae.geometry.family import FREE
-from geogae.geometry.fitting import fit_clouds
-from geogae.graph import Graph
 from geogae.model.linear import LinearAutoencoder
 from geogae.model.parallel import ParallelAutoencoder
 from geogae.model.payload import (
@@ -33,6 +27,12 @@ from geogae.model.payload import (
     functions,
     rank_of,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from geogae import datasets
+from geogae.geometry.fitting import fit_clouds
+from geogae.graph import Graph
 from strategies import accepts, graphs
 
 f32 = np.float32

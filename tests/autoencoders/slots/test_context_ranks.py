@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from geogae.attributes import Schema
+from geogae.model.surprises import Surprises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geogae import datasets
-from geogae.attributes import Schema
 from geogae.graph import Graph
-from geogae.model.surprises import Surprises
 from strategies import pair_lists
 
 NODE, EDGE = (3, 5), (4, 2)  # categories of each column

@@ -1,8 +1,8 @@
 import pytest
 import torch
+from geogae.model.attention import EncoderLayer, head_dim, rope, rotate
 
 from geogae.errors import GeoGAEError
-from geogae.model.attention import EncoderLayer, head_dim, rope, rotate
 
 
 def test_rope_scores_depend_on_relative_position_only():

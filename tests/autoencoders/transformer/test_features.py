@@ -4,18 +4,18 @@ from functools import partial
 
 import pytest
 import torch
-
-from geogae import Graph, fit_clouds
 from geogae.attributes import Schema
-from geogae.errors import GeoGAEError
-from geogae.geometry.cloud import graphs_of_balls
 from geogae.model import SequentialAutoencoder
 from geogae.model.attention import EdgeAttention, EncoderLayer, attend, rope, rotate
 from geogae.model.bundles import bundle_up
 from geogae.model.encoder import attention_mask
 from geogae.model.features import Attributes, EdgeFeatures, NodeFeatures, TokenPairs, token_pairs
-from geogae.training.batches import Sequences
 from geogae.training.objective import sequential_objective
+
+from geogae import Graph, fit_clouds
+from geogae.errors import GeoGAEError
+from geogae.geometry.cloud import graphs_of_balls
+from geogae.training.batches import Sequences
 
 D, NODE, EDGE = 3, 4, 2
 
