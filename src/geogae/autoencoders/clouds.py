@@ -42,8 +42,8 @@ class CloudReader:
         if self.consensus is not None:
             return consensus_clouds(graphs, self.consensus, progress=progress)
         return fit_clouds(
-            graphs, self.dim, order=self.order,  # type: ignore[arg-type]
-            margin=self.margin, threads=max(n_jobs, torch.get_num_threads()),
+            graphs, self.dim, order=self.order,
+            margin=self.margin, n_jobs=max(n_jobs, torch.get_num_threads()),
             progress=progress,
         )  # fmt: skip
 

@@ -5,12 +5,20 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
+<<<<<<< HEAD
 from hypothesis import given
 from hypothesis import strategies as st
 
 from geogae import formats, isomorphic
 from geogae.autoencoders.slots import Leaves
 from geogae.autoencoders.slots.base import FREE, with_columns
+=======
+from geogae.geometry.folding import fold, folded_clouds, unfold
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from geogae import formats
+>>>>>>> main
 from geogae.graph import Graph
 from geogae.metrics import same_topology
 from strategies import graphs

@@ -23,7 +23,7 @@ __all__ = ["METHODS", "Entry", "Method", "Settings"]
 class Method(Protocol):
     """What the benchmark asks of a method."""
 
-    side_information: str  # what its decoder gets beside a code that it made itself: "size", or nothing
+    side_information: tuple[str, ...]  # what its decoder gets beside a code that it made itself: "size", "alignment"
 
     def fit(self, train: list[Graph], validation: list[Graph], run: Path) -> Mapping[str, Any]:
         """Learn; ``run`` is a folder to keep checkpoints in. Returns facts for the result file."""
