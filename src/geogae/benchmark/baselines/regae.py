@@ -3,7 +3,7 @@
     graph → breadth-first order → lower triangle in B×B blocks → encoder, main diagonal to corner → z
     z → decoder, corner to main diagonal → blocks of edges and of a mask that says where the graph ends
 
-Blocks are counted from the bottom left corner of the matrix, which holds the edges between the last and the first nodes.
+Blocks are counted from the bottom left corner of the matrix, which holds the edges between the last and first nodes.
 Block diagonal t (0 in the corner) has t + 1 blocks. A cell that lies u rows above the last one, in column c, stands for
 the pair of nodes (n - 1 - u, c); it lies on sub-diagonal u + c, which is valid up to n - 2.
 """
