@@ -280,7 +280,7 @@ class PIGVAE(TrainedAutoencoder[Pairs]):
         sizes = np.array([graph.n for graph in graphs], dtype=float)
         return {"size_mean": float(sizes.mean()), "size_scale": float(sizes.std()) or 1.0}
 
-    def build(self) -> Network:
+    def build(self, nodes: int | None = None) -> Network:
         node = self.schema.node.width if self.schema else 0
         edge = self.schema.edge.width if self.schema else 0
         return Network(

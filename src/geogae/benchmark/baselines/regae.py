@@ -222,7 +222,7 @@ class ReGAE(TrainedAutoencoder[Blocks]):
         self.encoder_hidden, self.decoder_hidden = tuple(encoder_hidden), tuple(decoder_hidden)
         self.block, self.edge_weight, self.permutations = block, edge_weight, permutations
 
-    def build(self) -> Network:
+    def build(self, nodes: int | None = None) -> Network:
         return Network(self.latent_dim, self.block, self.encoder_hidden, self.decoder_hidden)
 
     def read(self, graphs: Sequence[Graph], *, n_jobs: int = 1, progress: bool = False) -> list[Reading]:

@@ -111,8 +111,11 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
     # -- what a method is ---------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def build(self) -> nn.Module:
-        """A network with fresh weights, from the parameters, ``facts`` and ``schema``."""
+    def build(self, nodes: int | None = None) -> nn.Module:
+        """A network with fresh weights, from the parameters, ``facts`` and ``schema``.
+
+        ``nodes`` stands for the size to which graphs are padded, where weights depend on it.
+        """
 
     @abstractmethod
     def collate(self, readings: Sequence[Reading]) -> B:
@@ -215,12 +218,13 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
     def predicted_bytes(self, n: int, batch_size: int) -> int:
         """The peak of a training step on graphs of n nodes; see :func:`training_bytes`."""
         with torch.device("meta"):
-            network = self.build().train()
+            network = self.build(n).train()
         batch = self.blank(n, batch_size)
         return training_bytes(network, lambda: self.loss(network, batch)["total"])
 
     def _check_memory(self, graphs: Sequence[Graph]) -> None:
-        n, count = max(graph.n for graph in graphs), min(self.batch_size, len(graphs))
+        n = self.facts.get("nodes") or max(graph.n for graph in graphs)  # "nodes" where all are padded to one size
+        count = min(self.batch_size, len(graphs))
         needed, limit = self.predicted_bytes(n, count), memory_limit(torch_device(self.device), self.memory_gib)
         if needed > limit:
             raise OutOfMemory(needed, limit, f"a batch of {count} graphs of {n} nodes")
