@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from geogae import Graph
-from geogae.benchmark import runner
+from geogae.benchmark import measurement, runner
 from geogae.benchmark.methods import METHODS, Entry
 from geogae.benchmark.plan import Run
 
@@ -18,7 +18,7 @@ from geogae.benchmark.plan import Run
 class Spy:
     """Gives graphs back as they are, and calls ``watch`` with the name of each step and its graphs."""
 
-    told = ""
+    side_information = ()
     max_nodes: int | None = None
 
     def __init__(self, watch: Callable[[str, list[Graph]], Any] = lambda step, graphs: None, **facts: Any) -> None:
@@ -48,9 +48,9 @@ class InProcess:
     """A worker without a process."""
 
     def measure(self, run: Run, results: Path, work: Path, threads: int) -> dict[str, Any]:
-        return runner.measure(run, results, work)
+        return measurement.measure(run, results, work)
 
-    def stop(self) -> None: ...
+    def stop(self, *, interrupt: bool) -> None: ...
 
 
 def entry(method: Any) -> Entry:

@@ -67,7 +67,7 @@ def test_floors_by_hand(name: str, expected: list[float], tmp_path: Path) -> Non
     shapes = [DOT, PAIR, TRIANGLE, CLIQUE, CHAIN, Graph(3)]
     assert through(floor, shapes) == pytest.approx(expected)
     assert [graph.n for graph in floor.decode(floor.encode(shapes))] == [1, 2, 3, 4, 4, 3]
-    assert floor.told == "size" and not list(tmp_path.iterdir())
+    assert floor.side_information == ("size",) and not list(tmp_path.iterdir())
 
 
 def test_path_is_as_the_nodes_are_ordered(as_numbered: None, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_mean_counts_the_graphs_that_reach_so_far(as_numbered: None, tmp_path: P
 def test_nearest_knows_the_training_graphs(mutag: list[Graph], tmp_path: Path) -> None:
     train, others = mutag[:30], mutag[30:]
     floor = made("nearest")
-    assert floor.fit(train, mutag[:1], tmp_path) == {"dim": 4, "order": "greedy"} and floor.told == ""
+    assert floor.fit(train, mutag[:1], tmp_path) == {"dim": 4, "order": "greedy"} and floor.side_information == ()
     assert through(floor, train) == [1.0] * 30
     known = floor.ordered(train)
     back = floor.decode(floor.encode(others))
@@ -161,7 +161,7 @@ def test_linear_is_geogaes(mutag: list[Graph], tmp_path: Path) -> None:
     assert np.array_equal(method.encode(mutag[35:]), model.encode(mutag[35:]))
     assert method.ordered(mutag[35:]) == model.ordered(mutag[35:])
     assert np.mean(through(method, mutag[35:])) == pytest.approx(model.evaluate(mutag[35:])["f1_unweighted"])
-    assert method.told == "" and not list(tmp_path.iterdir())
+    assert method.side_information == () and not list(tmp_path.iterdir())
 
 
 def test_linear_tuned_chooses_on_validation(mutag: list[Graph], tmp_path: Path) -> None:

@@ -3,21 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from geogae.attributes import Schema
+from geogae.autoencoders.attributes import Schema
+from geogae.autoencoders.transformer.features import Attributes
 from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import HyperballCloud
-from geogae.model.features import Attributes
 
 _PAIRS = 1 << 26  # of nodes that a batch may hold, where it need not be of a given size: 64 MiB of adjacency
 _ATTRIBUTED_PAIRS = 1 << 22  # … where edge attributes need the scores of each head: 128 MiB for eight
 _POOL = 32  # batches that are cut from one sorted pool: like sizes together, yet other company every epoch
+
+
+class Source(Protocol):
+    """What batches are cut from; indexing with a list of numbers gives a batch, which has ``to(device)``."""
+
+    sizes: NDArray[np.int64]  # of each graph: batches are of like size
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, chosen: Sequence[int]) -> Any: ...
+
+
+@runtime_checkable
+class Stream(Protocol):
+    """Other graphs every epoch; epoch e is always the same."""
+
+    sizes: NDArray[np.int64]  # of the graphs that it begins with, to know it again when a run is resumed
+
+    def __len__(self) -> int:
+        """Graphs in an epoch."""
+
+    def epoch(self, number: int) -> Source: ...
 
 
 class Batch(NamedTuple):
