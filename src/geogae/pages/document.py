@@ -63,7 +63,7 @@ def read_static(name: str) -> str:
 
 
 def _data(named: tuple[str, Any]) -> str:
-    return f'<script type="application/json" id="{escape(named[0])}">{to_script(named[1])}</script>'
+    return f'<script type="application/json" id="data-{escape(named[0])}">{to_script(named[1])}</script>'
 
 
 def _hash(text: str) -> str:

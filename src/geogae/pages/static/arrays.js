@@ -6,7 +6,7 @@ const ARRAY_TYPES = {
 };
 
 function readData(name) {
-  const element = document.getElementById(name);
+  const element = document.getElementById(`data-${name}`);
   return element ? JSON.parse(element.textContent) : null;
 }
 

@@ -25,7 +25,7 @@ class ContextTables {
     const order = Array.from({ length: count }, (_, e) => e);
     order.sort((a, b) => edges[2 * a + 1] - edges[2 * b + 1] || edges[2 * a] - edges[2 * b]);  // by the later end
     const around = neighbourhoods(n, edges);
-    const walk = { n, around, colours: colours(n, around), label: new Array(n).fill(0n), kind: new Array(count).fill(-1n) };
+    const walk = { n, around, colours: structureHashes(around), label: new Array(n).fill(0n), kind: new Array(count).fill(-1n) };
     const rank = (at) => rint(2 ** clamp(Math.fround(slots[at] / this.unit), 0, 40) - 1);
     const nodeCodes = new Int32Array(n * nodeColumns), edgeCodes = new Int32Array(count * edgeColumns);
     for (let i = 0; i < n; i++) {
@@ -96,7 +96,7 @@ function neighbourhoods(n, edges) {  // of each node, [neighbour, edge] pairs
   return around;
 }
 
-function colours(n, around) {  // hashes of the structure around each node: its degree, then that of its neighbours, …
+function structureHashes(around) {  // hashes of the structure around each node: its degree, then that of its neighbours, …
   const rounds = [around.map((arcs) => BigInt(arcs.length))];
   for (let depth = 0; depth < ROUNDS; depth++) {
     const before = rounds[depth], mixed = before.map(mix);
