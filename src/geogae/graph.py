@@ -140,6 +140,40 @@ class Graph:
         }
         return Graph._trusted(n=self.n, edges=_readonly(edges[by_nodes]), **moved, label=self.label, name=self.name)
 
+    def with_attributes(self, **blocks: Any) -> Graph:
+        """The same graph with some blocks of attributes replaced, by checked arrays of as many rows, or by None."""
+        fields = {field: getattr(self, field) for field in ATTRIBUTES} | blocks
+        return Graph._trusted(n=self.n, edges=self.edges, **fields, label=self.label, name=self.name)
+
+    def subgraph(self, nodes: NDArray[np.int64]) -> Graph:
+        """The induced graph of some nodes, given in ascending order; attributes follow their nodes and edges."""
+        place = np.full(self.n, -1, dtype=np.int64)
+        place[nodes] = np.arange(len(nodes))
+        edges = place[self.edges]
+        kept = (edges >= 0).all(axis=1)
+        rows = {"node": nodes, "edge": np.flatnonzero(kept)}
+        blocks = {
+            field: None if block is None else _readonly(block[rows[field[:4]]])
+            for field, block in ((field, getattr(self, field)) for field in ATTRIBUTES)
+        }
+        return Graph._trusted(n=len(nodes), edges=_readonly(edges[kept]), **blocks, label=self.label, name=self.name)
+
+    def extended(
+        self,
+        count: int,
+        edges: NDArray[np.int64],
+        node_categorical: NDArray[np.int64],
+        edge_categorical: NDArray[np.int64],
+    ) -> Graph:
+        """The graph with ``count`` further nodes and further edges, and their categories where it has such blocks."""
+        nodes, kinds = self.node_categorical, self.edge_categorical
+        return Graph(
+            self.n + count,
+            np.concatenate([self.edges, edges]),
+            node_categorical=None if nodes is None else np.concatenate([nodes, node_categorical]),
+            edge_categorical=None if kinds is None else np.concatenate([kinds, edge_categorical]),
+        )
+
     # -- doors to other libraries (the work is done in geogae.formats) -----------------------------------------------
 
     @classmethod

@@ -6,10 +6,21 @@ import inspect
 from importlib import import_module
 from typing import Any
 
-from geogae.autoencoders.base import Autoencoder, Decoding, Reading, Session, State
+from geogae.autoencoders.base import Autoencoder, Decoding, Reading, Session, State, evaluate, reconstruct
 from geogae.errors import GeoGAEError
 
-__all__ = ["AUTOENCODERS", "Autoencoder", "Decoding", "Reading", "Session", "State", "defaults", "find"]
+__all__ = [
+    "AUTOENCODERS",
+    "Autoencoder",
+    "Decoding",
+    "Reading",
+    "Session",
+    "State",
+    "defaults",
+    "evaluate",
+    "find",
+    "reconstruct",
+]
 
 AUTOENCODERS: dict[str, str | type[Autoencoder]] = {  # a class, or where it is
     "refined": "geogae.autoencoders.refined:RefinedAutoencoder",

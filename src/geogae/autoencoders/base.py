@@ -9,22 +9,27 @@ arguments of its constructor.
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from geogae import metrics
 from geogae.datasets.splits import split
 from geogae.errors import GeoGAEError
+from geogae.geometry import fitting
 from geogae.geometry.cloud import HyperballCloud
 from geogae.graph import Graph
 from geogae.training.distributed import Processes
+
+log = logging.getLogger("geogae")
 
 MAX_LATENT = 2**16  # numbers of z: more than any graph has use for, few enough for memory
 HELD_OUT = 0.1  # share of the graphs that is held out where a model has choices to make and no validation graphs
@@ -36,7 +41,12 @@ class Reading(NamedTuple):
     ordered: Graph  # the graph in the node order in which the decoder writes it
 
 
-R = TypeVar("R")  # the autoencoder's own reading
+class HasOrdered(Protocol):
+    @property
+    def ordered(self) -> Graph: ...
+
+
+R = TypeVar("R", bound=HasOrdered)  # the autoencoder's own reading
 
 
 class Decoding(NamedTuple):
@@ -69,7 +79,11 @@ class Session:
     folder: Path | None = None  # for checkpoints and metrics
     resume: bool = False
     progress: bool = False
-    peers: Processes = Processes()
+    peers: Processes = field(default_factory=Processes)
+    keep: Callable[[], None] = lambda: None  # called when :meth:`Autoencoder.state` is the best so far
+
+
+ALONE = Session()  # in memory, from the beginning, by this process
 
 
 class Autoencoder(ABC, Generic[R]):
@@ -80,10 +94,11 @@ class Autoencoder(ABC, Generic[R]):
     """
 
     latent_dim: int
+    attributes: str  # "ignored", "encoded" or "decoded"
 
     @abstractmethod
     def fit(
-        self, graphs: Sequence[Graph], validation: Sequence[Graph] | None = None, session: Session = Session()
+        self, graphs: Sequence[Graph], validation: Sequence[Graph] | None = None, session: Session = ALONE
     ) -> list[dict[str, Any]]:
         """Learn from ``graphs``; what there is to choose is chosen on ``validation``. Returns the history of scores."""
 
@@ -112,14 +127,63 @@ class Autoencoder(ABC, Generic[R]):
     def from_state(cls, state: State, **parameters: Any) -> Self:
         """The fitted autoencoder again; a state that does not fit the parameters is a ValueError or KeyError."""
 
-    def lossy(self, graph: Graph) -> str | None:
-        """Why a graph that can be encoded may not come back whole, or None: larger than all in training, say."""
+    def lossy(self, reading: R) -> str | None:
+        """Why a graph may not come back whole, or None: it is larger than all in training, say."""
         return None
 
+    def scores(self, readings: Sequence[R]) -> dict[str, float]:
+        """How well graphs come back from their z alone: see :func:`geogae.metrics.evaluate`."""
+        true = [reading.ordered for reading in readings]
+        return reconstruction_scores(true, self.decode(self.encode(readings)), self.attributes)
 
-def hold_out(
-    graphs: Sequence[Graph], validation: Sequence[Graph] | None, seed: int
-) -> tuple[list[Graph], list[Graph]]:
+
+def reconstruct(
+    autoencoder: Autoencoder[Any], graphs: Sequence[Graph], *, n_jobs: int = 1
+) -> list[tuple[Graph, Decoding | None]]:
+    """Each graph in the autoencoder's node order beside what its z decodes to; None if it cannot be encoded."""
+    return _reconstruct(autoencoder, graphs, n_jobs)[0]
+
+
+def evaluate(autoencoder: Autoencoder[Any], graphs: Sequence[Graph], *, n_jobs: int = 1) -> dict[str, float]:
+    """Scores of graphs through z; those that cannot be encoded are counted, and score as lost."""
+    pairs, lossy = _reconstruct(autoencoder, graphs, n_jobs)
+    true, decodings = [graph for graph, _ in pairs], [decoding for _, decoding in pairs]
+    scores = reconstruction_scores(true, decodings, autoencoder.attributes)
+    lost = sum(decoding is None for decoding in decodings)
+    return {**scores, "not_encoded": float(lost), "lossy": float(lossy)}
+
+
+def reconstruction_scores(
+    true: Sequence[Graph], decodings: Sequence[Decoding | None], attributes: str
+) -> dict[str, float]:
+    back = [decoding and decoding.graph for decoding in decodings]
+    scores = metrics.evaluate(true, back)
+    if attributes == "decoded":
+        scores |= metrics.attributes(true, back)
+    return {**scores, "truncated": float(np.mean([bool(d and d.truncated) for d in decodings]))}
+
+
+def _reconstruct(
+    autoencoder: Autoencoder[Any], graphs: Sequence[Graph], n_jobs: int
+) -> tuple[list[tuple[Graph, Decoding | None]], int]:
+    """Pairs of true and decoded graphs, and how many the autoencoder says may not come back whole."""
+    reasons = [autoencoder.why_not(graph) for graph in graphs]
+    if lost := [reason for reason in reasons if reason]:
+        log.warning("%d of %d graphs cannot be encoded; the first: %s", len(lost), len(graphs), lost[0])
+    fits = [reason is None for reason in reasons]
+    readings = autoencoder.read([graph for graph, fit in zip(graphs, fits, strict=True) if fit], n_jobs=n_jobs)
+    coming = iter(zip(readings, autoencoder.decode(autoencoder.encode(readings, n_jobs=n_jobs)), strict=True))
+    pairs: list[tuple[Graph, Decoding | None]] = []
+    for graph, fit in zip(graphs, fits, strict=True):
+        if fit:
+            reading, decoding = next(coming)
+            pairs.append((reading.ordered, decoding))
+        else:
+            pairs.append((graph, None))
+    return pairs, sum(autoencoder.lossy(reading) is not None for reading in readings)
+
+
+def hold_out(graphs: Sequence[Graph], validation: Sequence[Graph] | None, seed: int) -> tuple[list[Graph], list[Graph]]:
     """Training and validation graphs; without ``validation`` a tenth is held out, of ten graphs or more."""
     graphs = list(graphs)
     if validation is not None:
@@ -135,6 +199,26 @@ def torch_device(name: str) -> torch.device:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     return torch.device(name)
+
+
+def check_latent(z: NDArray[np.float32], latent_dim: int) -> None:
+    """Rows of ``latent_dim`` finite numbers, or one line that says what they are instead."""
+    if z.ndim != 2 or z.shape[1] != latent_dim:
+        raise GeoGAEError(f"z has shape {z.shape}; this model decodes rows of {latent_dim} numbers")
+    if not np.isfinite(z).all():
+        raise GeoGAEError(f"z has {int((~np.isfinite(z)).sum())} values that are not finite; encode the graphs again")
+
+
+V = TypeVar("V")
+
+
+def prefixed(prefix: str, values: Mapping[str, V], separator: str = "_") -> dict[str, V]:
+    return {f"{prefix}{separator}{name}": value for name, value in values.items()}
+
+
+def parts_of(values: Mapping[str, V], prefix: str) -> dict[str, V]:
+    """Those whose name begins with ``prefix``, without it."""
+    return {name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)}
 
 
 # -- checks of parameters ---------------------------------------------------------------------------------------------
@@ -157,3 +241,12 @@ def check_number(
         what = "a whole number" if kind is int else "a number"
         limit = f"at least {least}" if most == np.inf else f"from {least} to {most}"
         raise GeoGAEError(f"{name}={value!r} must be {what}, {limit}{', or None' if optional else ''}")
+
+
+def check_attributes(value: Any) -> None:
+    check_choice("attributes", value, ("ignored", "encoded", "decoded"))
+
+
+def check_device(device: Any) -> None:
+    if device != "auto":
+        fitting.check_device(device)

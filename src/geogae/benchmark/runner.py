@@ -116,30 +116,30 @@ def _measured(run: Run, train: list[Graph], validation: list[Graph], results: Pa
     facts = dict(method.fit(train, validation, work))
     clock.append(time.perf_counter())
     test = held_out(run, results)  # everything is chosen by now
-    true = method.ordered(test)
-    fits = method.carries(test)
-    carried = [graph for graph, one in zip(test, fits, strict=True) if one]
+    fits = [method.why_not(graph) is None for graph in test]
+    readings = method.read([graph for graph, one in zip(test, fits, strict=True) if one])
     clock.append(time.perf_counter())
-    codes = method.encode(carried)
+    codes = method.encode(readings)
     clock.append(time.perf_counter())
     decoded = method.decode(codes)
     clock.append(time.perf_counter())
-    if len(decoded) != len(carried):
-        raise GeoGAEError(f"{run.method} gave back {len(decoded)} graphs for {len(carried)}")
-    rest = iter(decoded)
-    back = [next(rest) if one else None for one in fits]
+    if len(decoded) != len(readings):
+        raise GeoGAEError(f"{run.method} gave back {len(decoded)} graphs for {len(readings)}")
+    pairs = iter(zip((reading.ordered for reading in readings), decoded, strict=True))
+    both = [next(pairs) if one else (graph, None) for graph, one in zip(test, fits, strict=True)]
+    true, back = [graph for graph, _ in both], [graph for _, graph in both]
     scores, each = metrics.evaluate(true, back), metrics.scores(true, back)
     if any(graph is not None and graph.attributed for graph in back):
         scores |= metrics.attributes(true, back)
     if not all(math.isfinite(score) for score in scores.values()):
         raise GeoGAEError(f"scores are not finite: {scores}")
-    fit, _, encode, decode = (round(end - begin, 3) for begin, end in pairwise(clock))
+    fit, read, encode, decode = (round(end - begin, 3) for begin, end in pairwise(clock))
     history = facts.pop("history", [])
     return {
         "config": facts,
-        "told": method.told,
+        "side_information": method.side_information,
         "graphs": {"train": len(train), "validation": len(validation), "test": len(test)},
-        "too_large": len(test) - len(carried),
+        "too_large": len(test) - len(readings),
         "scores": scores,
         "each": {
             "nodes": [graph.n for graph in true],
@@ -148,7 +148,7 @@ def _measured(run: Run, train: list[Graph], validation: list[Graph], results: Pa
             "size_error": each["size_error"].astype(int).tolist(),
         },
         "history": [{name: row[name] for name in HISTORY if name in row} for row in history],
-        "seconds": {"fit": fit, "encode": encode, "decode": decode},
+        "seconds": {"fit": fit, "read": read, "encode": encode, "decode": decode},
     }
 
 

@@ -47,7 +47,7 @@ def read_graphs(
 def load_run(run: Path) -> GeoGAE:
     """The model of a run folder."""
     from geogae.estimator import GeoGAE
-    from geogae.saved import CONFIG
+    from geogae.model_folder import CONFIG
     from geogae.training.loop import STATE
 
     if (run / STATE).exists() and not (run / CONFIG).exists():

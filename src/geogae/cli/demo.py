@@ -31,7 +31,7 @@ def demo(
 ) -> None:
     """Graphs become clouds, clouds become vectors, and all the way back, on the embedded MUTAG.
 
-    Fits clouds and proves them exact, carries unseen graphs through z, and draws them beside what came back.
+    Fits clouds and proves them exact, encodes and decodes unseen graphs, and draws them beside what came back.
 
     \b
     Examples:

@@ -32,7 +32,7 @@ def listing(context: typer.Context) -> None:
             shape = "d = {dim}, m = {latent_dim}".format(**values)
             if "encoder_layers" in values:
                 shape += ", {encoder_layers} + {decoder_layers} layers".format(**values)
-            architecture = values.get("architecture", "parallel")
+            architecture = values.get("architecture", "refined")
             typer.echo(f"{name:<24}{values.get('dataset', '(any)'):<15}{architecture:<12}{shape}")
 
 

@@ -40,7 +40,7 @@ def train(
 ) -> None:
     """Train on 70 % of the graphs, choose the weights on 15 %, and leave 15 % for `geogae evaluate`.
 
-    The run folder holds the model (config.json, model.safetensors). A preset of the paper also leaves metrics.jsonl,
+    The run folder holds the model (config.json and safetensors). A preset of the paper also leaves metrics.jsonl,
     curves.png and a checkpoint that --resume goes on from; it can be trained by several processes:
     torchrun --nproc-per-node 2 -m geogae train …
 
@@ -104,7 +104,7 @@ def train(
             raise
         if not peers.writes:
             return
-    if model.architecture == "sequential":  # the others are not trained step by step
+    if any(row["step"] for row in model.history_):  # others are not trained step by step
         from geogae.plots import plot_curves
 
         plot_curves(model.history_, folder / "curves.png")
@@ -146,7 +146,7 @@ def in_words(scores: dict[str, float]) -> dict[str, str]:
 
 
 def _folder(preset: str, data: str | None) -> Path:
-    """Where a run goes that is not told: no two presets, and no two files, share a folder."""
+    """The default folder of a run: no two presets, and no two files, share one."""
     name = Path(preset).stem if preset.endswith(".toml") else preset.lower()
     return Path("runs") / (name if data is None else f"{name}-{Path(data).stem}")
 
@@ -161,24 +161,28 @@ def digest(graphs: Sequence[Graph]) -> str:
 
 def _claim(folder: Path, about: dict[str, Any], resume: bool) -> None:
     """Start or continue a run, never mix two."""
+    from geogae.autoencoders.transformer.sequential import ENDS
     from geogae.estimator import GeoGAE
     from geogae.files import atomic_path
-    from geogae.parameters import ENDS
+    from geogae.model_folder import CONFIG
     from geogae.training.loop import STATE
 
     known = folder / ABOUT
     if not resume or not folder.exists():
-        if known.exists():
+        if known.exists() and ((folder / STATE).exists() or (folder / CONFIG).exists()):
             further = "go on with --resume, or " if (folder / STATE).exists() else ""
             raise GeoGAEError(f"{folder} holds a run already; {further}choose another --out")
+        if known.exists():
+            log.info("%s holds a run that was ended before it had a model or a checkpoint: starting anew", folder)
         with atomic_path(known) as temporary:
             temporary.write_text(json.dumps(about, indent=1) + "\n")
         return
     before = read_about(folder)
     same_graphs = before["digest"] == about["digest"] if before["digest"] else before["data"] == about["data"]
     differs = ["data"] * (not same_graphs) + [key for key in ("seed", "disjoint") if before[key] != about[key]]
-    started = {**GeoGAE().get_params(), **before["params"]}  # a parameter that is younger than the run had its default
-    differs += [k for k, v in about["params"].items() if k not in ENDS and started[k] != v]
+    params = about["params"]
+    started = {**GeoGAE.defaults(params["architecture"]), **before["params"]}  # a younger parameter had its default
+    differs += [k for k, v in params.items() if k not in ENDS and started[k] != v]
     if differs:
         raise GeoGAEError(f"{folder} was started with other {', '.join(differs)}; resume with the same, or start anew")
 
@@ -201,8 +205,8 @@ def read_about(folder: Path) -> dict[str, Any]:
     """Which data a run was trained on, and how it was split."""
     try:
         about = json.loads((folder / ABOUT).read_text())
-        told = {key: about[key] for key in ("preset", "data", "seed", "disjoint", "params")}
-        return {**told, "digest": about.get("digest"), "simplify": bool(about.get("simplify"))}
+        required = {key: about[key] for key in ("preset", "data", "seed", "disjoint", "params")}
+        return {**required, "digest": about.get("digest"), "simplify": bool(about.get("simplify"))}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise GeoGAEError(
             f"{folder / ABOUT} is missing or damaged ({error}); is {folder} a run of geogae train?"

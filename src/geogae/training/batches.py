@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from geogae.attributes import Schema
+from geogae.autoencoders.attributes import Schema
+from geogae.autoencoders.transformer.features import Attributes
 from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import HyperballCloud
-from geogae.model.features import Attributes
 
 _PAIRS = 1 << 26  # of nodes that a batch may hold, where it need not be of a given size: 64 MiB of adjacency
 _ATTRIBUTED_PAIRS = 1 << 22  # … where edge attributes need the scores of each head: 128 MiB for eight

@@ -1,9 +1,9 @@
-"""Surprises: a category told by its rank among what one expects, given the graph and all that is told by then.
+"""Context ranks: a category as its rank among what is expected, given the graph and the categories before it.
 
-Most of a molecule's atoms and bonds follow from its structure and from those before them. What one expects is a table
+Most of a molecule's atoms and bonds follow from its structure and from those before them. What is expected is a table
 of how often each category was met in a context, for contexts from coarse to fine, each blended with the one before it
-(as compressors of the PPM kind do). The rank is 0 where the likeliest category is the true one: a decoder that knows
-the graph needs to be told only where it is not. Nodes come in node order, then edges, by their later end.
+(as PPM compressors do). The rank is 0 where the likeliest category is the true one, so most ranks are 0. Nodes come in
+node order, then edges, by their later end.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LEARN, _RANK, _READ = range(3)
 _Codes = NDArray[np.int64]
 
 
-class Surprises:
+class ContextRanks:
     """Tables for ``node_sizes`` and ``edge_sizes``, the numbers of categories of each column."""
 
     def __init__(self, node_sizes: Sequence[int], edge_sizes: Sequence[int]) -> None:
@@ -34,10 +34,15 @@ class Surprises:
         self.codes = np.empty(0, np.int64)  # (T,)
         self.counts = np.empty(0, np.int64)  # (T,)
 
-    def fit(self, graphs: Sequence[Graph], nodes: Sequence[_Codes], edges: Sequence[_Codes]) -> None:
-        """Count; ``nodes`` (n, columns) and ``edges`` (E, columns) are the codes of each graph."""
-        told = [self._walk(_LEARN, *one)[2] for one in zip(graphs, nodes, edges, strict=True)]
-        pairs = np.concatenate([np.empty((0, 2), np.int64), *told])  # (T', 2), context and code
+    def fit(
+        self, graphs: Sequence[Graph], nodes: Sequence[_Codes], edges: Sequence[_Codes], marks: Sequence[_Codes]
+    ) -> None:
+        """Count; ``nodes`` (n, columns) and ``edges`` (E, columns) are the codes of each graph.
+
+        ``marks`` (n, any) are whole numbers that the decoder knows of each node before: counts of folded nodes.
+        """
+        seen = [self._walk(_LEARN, *one)[2] for one in zip(graphs, nodes, edges, marks, strict=True)]
+        pairs = np.concatenate([np.empty((0, 2), np.int64), *seen])  # (T', 2), context and code
         rows, counts = np.unique(pairs, axis=0, return_counts=True)
         self.contexts, self.codes, self.counts = (
             np.ascontiguousarray(rows[:, 0]),
@@ -45,45 +50,49 @@ class Surprises:
             counts,
         )
 
-    def ranks(self, graph: Graph, nodes: _Codes, edges: _Codes) -> tuple[_Codes, _Codes]:
-        """Of the codes of nodes (n, columns) and of edges (E, columns)."""
-        return self._walk(_RANK, graph, nodes, edges)[:2]
+    def ranks(self, graph: Graph, nodes: _Codes, edges: _Codes, marks: _Codes) -> tuple[_Codes, _Codes]:
+        """Of the codes of nodes (n, columns) and of edges (E, columns); an unknown code, -1, has rank 0."""
+        return self._walk(_RANK, graph, nodes, edges, marks)[:2]
 
-    def read(self, graph: Graph, nodes: _Codes, edges: _Codes) -> tuple[_Codes, _Codes]:
+    def read(self, graph: Graph, nodes: _Codes, edges: _Codes, marks: _Codes) -> tuple[_Codes, _Codes]:
         """The codes that have these ranks; a rank that is too high is the highest."""
-        return self._walk(_READ, graph, nodes, edges)[:2]
+        return self._walk(_READ, graph, nodes, edges, marks)[:2]
 
-    def _walk(self, what: int, graph: Graph, nodes: _Codes, edges: _Codes) -> tuple[_Codes, _Codes, _Codes]:
+    def _walk(
+        self, what: int, graph: Graph, nodes: _Codes, edges: _Codes, marks: _Codes
+    ) -> tuple[_Codes, _Codes, _Codes]:
         i, j = graph.edges.T
         order = np.lexsort((i, j))  # by the later end
         arcs = np.concatenate([np.column_stack([i, j, np.arange(len(i))]), np.column_stack([j, i, np.arange(len(i))])])
         arcs = arcs[np.argsort(arcs[:, 0], kind="stable")]
         start = np.concatenate([[0], np.bincount(arcs[:, 0], minlength=graph.n).cumsum()])
-        told = (nodes.size + edges.size) * LEVELS if what == _LEARN else 0
+        rows = (nodes.size + edges.size) * LEVELS if what == _LEARN else 0
         return _walk(
-            what, start, np.ascontiguousarray(arcs[:, 1]), np.ascontiguousarray(arcs[:, 2]), graph.edges[order], order,
-            nodes.astype(np.int64, order="C"), edges.astype(np.int64, order="C"), self.node_sizes, self.edge_sizes,
-            self.contexts, self.codes, self.counts, np.empty((told, 2), np.int64),
+            what, marks.astype(np.int64, order="C"), start, np.ascontiguousarray(arcs[:, 1]),
+            np.ascontiguousarray(arcs[:, 2]), graph.edges[order], order, nodes.astype(np.int64, order="C"),
+            edges.astype(np.int64, order="C"), self.node_sizes, self.edge_sizes, self.contexts, self.codes, self.counts,
+            np.empty((rows, 2), np.int64),
         )  # fmt: skip
 
 
 @njit(cache=True)
 def _walk(
-    what, start, neighbour, edge_of, edges, order, nodes, bonds, node_sizes, edge_sizes, contexts, codes, counts, told
-):
+    what, marks, start, neighbour, edge_of, edges, order, nodes, bonds, node_sizes, edge_sizes, contexts, codes, counts,
+    seen,
+):  # fmt: skip
     """Node by node and edge by edge: learn the code in its contexts, turn it into its rank, or a rank into its code."""
     n, count = len(nodes), 0
-    colours = _colours(start, neighbour)
-    label, kind = np.zeros(n, np.int64), np.full(len(bonds), np.int64(-1))  # hashes of what is told by then
+    colours = _colours(marks, start, neighbour)
+    label, kind = np.zeros(n, np.int64), np.full(len(bonds), np.int64(-1))  # hashes of the categories so far
     given_nodes, given_bonds = np.zeros_like(nodes), np.zeros_like(bonds)
     context = np.empty(LEVELS, np.int64)
     for i in range(n):
         for column in range(len(node_sizes)):
             _node_contexts(context, i, label[i] + mix(np.int64(column)), colours, start, neighbour, label)
-            count = _tell(
-                what, context, node_sizes[column], nodes, given_nodes, i, column, contexts, codes, counts, told, count
+            code = _code(
+                what, context, node_sizes[column], nodes, given_nodes, i, column, contexts, codes, counts, seen, count
             )
-            code = given_nodes[i, column] if what == _READ else nodes[i, column]
+            count += LEVELS
             label[i] = mix(label[i] ^ mix(code + 1))
     for at in range(len(edges)):
         e = order[at]
@@ -92,23 +101,22 @@ def _walk(
             _edge_contexts(
                 context, edges[at, 0], edges[at, 1], mix(own + column), colours, start, neighbour, edge_of, label, kind
             )
-            count = _tell(
-                what, context, edge_sizes[column], bonds, given_bonds, e, column, contexts, codes, counts, told, count
+            code = _code(
+                what, context, edge_sizes[column], bonds, given_bonds, e, column, contexts, codes, counts, seen, count
             )
-            code = given_bonds[e, column] if what == _READ else bonds[e, column]
+            count += LEVELS
             own = mix(own ^ mix(code + 1))
         kind[e] = own
-    return given_nodes, given_bonds, told
+    return given_nodes, given_bonds, seen
 
 
 @njit(cache=True)
-def _tell(what, context, size, values, given, row, column, contexts, codes, counts, told, count):
-    """One category: what it is expected to be, and so its rank, or the other way round."""
+def _code(what, context, size, values, given, row, column, contexts, codes, counts, seen, count):
+    """One category: what is expected, and so its rank, or the other way round. Returns the code that a decoder has."""
     if what == _LEARN:
         for level in range(LEVELS):
-            told[count, 0], told[count, 1] = context[level], values[row, column]
-            count += 1
-        return count
+            seen[count + level, 0], seen[count + level, 1] = context[level], values[row, column]
+        return values[row, column]
     expected = np.full(size, 1.0 / size)
     for level in range(LEVELS):
         begin = _first(contexts, context[level])
@@ -123,12 +131,14 @@ def _tell(what, context, size, values, given, row, column, contexts, codes, coun
                     expected[codes[seen]] += counts[seen] / (total + BLEND)
     if what == _READ:
         given[row, column] = _ranked(expected, min(max(values[row, column], 0), size - 1))
-    else:
-        code, rank = values[row, column], 0
-        for other in range(size):  # the first of equals first
-            rank += expected[other] > expected[code] or (expected[other] == expected[code] and other < code)
-        given[row, column] = rank
-    return count
+        return given[row, column]
+    code, rank = values[row, column], 0
+    if code < 0:  # unknown: the likeliest stands for it
+        return _ranked(expected, 0)
+    for other in range(size):  # the first of equals first
+        rank += expected[other] > expected[code] or (expected[other] == expected[code] and other < code)
+    given[row, column] = rank
+    return code
 
 
 @njit(cache=True)
@@ -159,12 +169,14 @@ def _ranked(expected, rank):
 
 
 @njit(cache=True)
-def _colours(start, neighbour):
-    """Hashes of the structure around each node, (ROUNDS + 1, n): its degree, then that of its neighbours, and so on."""
+def _colours(marks, start, neighbour):
+    """Hashes of the structure around each node, (ROUNDS + 1, n): its degree and marks, its neighbours', and so on."""
     n = len(start) - 1
     colours = np.zeros((ROUNDS + 1, n), np.int64)
     for i in range(n):
         colours[0, i] = start[i + 1] - start[i]
+        for mark in marks[i]:
+            colours[0, i] = mix(colours[0, i] ^ mix(mark))
     for depth in range(ROUNDS):
         for i in range(n):
             around = np.int64(0)

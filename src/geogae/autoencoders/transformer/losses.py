@@ -13,8 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from geogae.autoencoders.transformer.features import Attributes
 from geogae.geometry.differentiable import focal, margins
-from geogae.model.features import Attributes
 
 TEMPERATURE = 0.4  # T, Section 4.1
 FEATURE_DELTA = 1.0  # of H_1, the Huber loss of attributes

@@ -1,6 +1,7 @@
 """Node and edge attributes as features (Section 3.7): what the encoder reads, and the MLPs that give them back.
 
-Features are those of :class:`geogae.attributes.Schema`, in node order: w_node numbers a node, w_edge numbers an edge.
+Features are those of :class:`geogae.autoencoders.attributes.Schema`, in node order: w_node numbers a node,
+w_edge numbers an edge.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from geogae.model.bundles import mlp
+from geogae.autoencoders.transformer.bundles import mlp
 
 
 class Attributes(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from geogae.losses import FEATURE_WEIGHT, beta, total_loss
+from geogae.autoencoders.transformer.losses import FEATURE_WEIGHT, beta, total_loss
 from geogae.training.batches import Batch
 from geogae.training.loop import Average
 

@@ -1,4 +1,4 @@
-"""The paper's autoencoder: ordered balls → z → ordered balls, and the stacked passes that train it."""
+"""The paper's network: ordered balls → z → ordered balls, and the stacked passes that train it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from geogae.autoencoders.transformer.bundles import bundle_up
+from geogae.autoencoders.transformer.decoder import Decoded, Decoder
+from geogae.autoencoders.transformer.encoder import Encoder
+from geogae.autoencoders.transformer.features import Attributes
+from geogae.autoencoders.transformer.posterior import Posterior, sample
 from geogae.errors import GeoGAEError
-from geogae.model.bundles import bundle_up
-from geogae.model.decoder import Decoded, Decoder
-from geogae.model.encoder import Encoder
-from geogae.model.features import Attributes
-from geogae.model.latent import Posterior, check_latent, sample
 
 
 class Passes(NamedTuple):
@@ -27,7 +27,7 @@ class Passes(NamedTuple):
     edge_features: Tensor | None = None  # (M, w_edge), of the true edges, by the last pass
 
 
-class SequentialAutoencoder(nn.Module):
+class SequentialNetwork(nn.Module):
     """Sections 3.5 to 3.7. Balls come ordered and padded, (B, n, d), with ``sizes`` (B,); padding must be finite.
 
     With ``node_features`` numbers a node or ``edge_features`` numbers an edge, z is of the attributes, too, and batches
@@ -95,7 +95,6 @@ class SequentialAutoencoder(nn.Module):
     def decode(self, z: Tensor, max_nodes: int) -> Decoded:
         """Balls, sizes and stop probabilities from z (B, m) alone; a graph cut at ``max_nodes`` is flagged."""
         _at_least(1, max_nodes=max_nodes)
-        check_latent(z, self.latent_dim)
         return self.decoder.generate(self._tokens(z), max_nodes)
 
     def edge_features(self, vectors: Tensor, edges: Tensor) -> Tensor:

@@ -1,11 +1,9 @@
-"""z: the optional variational head, z = μ + σ ⊙ ε (Section 3.5), and what every decoder asks of a z."""
+"""The optional variational head: z = μ + σ ⊙ ε (Section 3.5)."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-
-from geogae.errors import GeoGAEError
 
 
 class Posterior(nn.Module):
@@ -24,11 +22,3 @@ def sample(mu: Tensor, log_var: Tensor, generator: torch.Generator | None = None
     """Reparameterisation: a draw that gradients pass through, (B, m)."""
     noise = torch.randn(mu.shape, generator=generator, device=mu.device, dtype=mu.dtype)
     return mu + (0.5 * log_var).exp() * noise
-
-
-def check_latent(z: Tensor, latent_dim: int) -> None:
-    """Rows of ``latent_dim`` finite numbers, or one line that says what they are instead."""
-    if z.ndim != 2 or z.shape[1] != latent_dim:
-        raise GeoGAEError(f"z has shape {tuple(z.shape)}; this model decodes rows of {latent_dim} numbers")
-    if not z.isfinite().all():
-        raise GeoGAEError(f"z has {int((~z.isfinite()).sum())} values that are not finite; encode the graphs again")

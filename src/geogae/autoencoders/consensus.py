@@ -1,7 +1,7 @@
-"""Node order by matching: graphs that are changes of one base graph are laid on its nodes, the slots of a template.
+"""Graphs laid on their consensus: each node is matched to a slot of one base graph that all resemble.
 
-Principal axes tell nothing where a few rewired edges turn the whole cloud. Matching finds the base again, and the
-cloud of each graph is fitted from the template's: what graphs share stays in place, only the changes move.
+Principal axes say nothing where a few rewired edges turn the whole cloud. Matching finds the base again, and the cloud
+of each graph is fitted from that of the consensus: what graphs share stays in place, only the changes move.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ ROUNDS = 3  # of matching all graphs and taking their consensus; the first is ag
 HEAT = (0.1, 0.3, 1.0, 3.0)  # times of the heat kernel
 WALKS = 6  # lengths of the walks that are counted
 SPREAD = 0.4  # how unlike two nodes may be to be matched at first
-TEMPERATURE, RATE, STEPS, MARGIN = 0.1, 0.03, 300, 0.1  # of the descent from the template's cloud
+TEMPERATURE, RATE, STEPS, MARGIN = 0.1, 0.03, 300, 0.1  # of the descent from the consensus's cloud
 
 
-class Template(NamedTuple):
+class Consensus(NamedTuple):
     """A graph that others resemble, and its cloud; slot i is its node i."""
 
     graph: Graph
     balls: NDArray[np.float32]  # (n, d)
 
 
-def make_template(graphs: Sequence[Graph], dim: int | Literal["auto"], *, progress: bool = False) -> Template:
+def make_consensus(graphs: Sequence[Graph], dim: int | Literal["auto"], *, progress: bool = False) -> Consensus:
     """The edges that most graphs have once they are laid upon each other, and a cloud of that graph.
 
     ``dim="auto"`` is the smallest in which all graphs, fitted from that cloud, are exact.
@@ -47,7 +47,7 @@ def make_template(graphs: Sequence[Graph], dim: int | Literal["auto"], *, progre
     sizes = {graph.n for graph in graphs}
     if len(sizes) != 1:
         raise GeoGAEError(
-            f"order='template' needs graphs of one size, not of {min(sizes)} to {max(sizes)} nodes; use order='axis'"
+            f"consensus=True needs graphs of one size, not of {min(sizes)} to {max(sizes)} nodes; use consensus=False"
         )
     topologies = [canonicalise(graph).topology for graph in graphs]
     adjacencies = [topology.adjacency().astype(float) for topology in topologies]
@@ -64,14 +64,14 @@ def make_template(graphs: Sequence[Graph], dim: int | Literal["auto"], *, progre
         for adjacency in matched:
             laid.append(match(base, adjacency))
             advance()
-    consensus = Graph(len(base), np.argwhere(np.triu(base, 1) > 0))
-    [cloud] = fit_clouds([consensus], dim)
+    common = Graph(len(base), np.argwhere(np.triu(base, 1) > 0))
+    [cloud] = fit_clouds([common], dim)
     while dim == "auto" and cloud.dim < MAX_DIM:
         balls = _balls(cloud)  # what most graphs have may need a smaller d than the graphs do
         if all(_fit_near(topology, slots, balls).exact for topology, slots in zip(topologies, laid, strict=True)):
             break
-        [cloud] = fit_clouds([consensus], cloud.dim + 1)
-    return Template(consensus, _balls(cloud))
+        [cloud] = fit_clouds([common], cloud.dim + 1)
+    return Consensus(common, _balls(cloud))
 
 
 def _balls(cloud: HyperballCloud) -> NDArray[np.float32]:
@@ -79,21 +79,21 @@ def _balls(cloud: HyperballCloud) -> NDArray[np.float32]:
     return np.column_stack([cloud.centers, cloud.radii_raw])
 
 
-def template_clouds(graphs: Sequence[Graph], template: Template, *, progress: bool = False) -> list[HyperballCloud]:
-    """A cloud for each graph, fitted from the template's; its node order are the template's slots."""
+def consensus_clouds(graphs: Sequence[Graph], consensus: Consensus, *, progress: bool = False) -> list[HyperballCloud]:
+    """A cloud for each graph, fitted from that of the consensus; the node order are the consensus's slots."""
     for graph in graphs:
-        if graph.n != template.graph.n:
+        if graph.n != consensus.graph.n:
             raise GeoGAEError(
-                f"{graph!r} cannot be laid on the template of {template.graph.n} nodes; its graphs are all of that "
-                f"size: leave it out, or train with order='axis'"
+                f"{graph!r} cannot be laid on the consensus of {consensus.graph.n} nodes; its graphs are all of that "
+                f"size: leave it out, or train with consensus=False"
             )
-    base = template.graph.adjacency().astype(float)
+    base = consensus.graph.adjacency().astype(float)
     clouds = []
     with progress_bar("matching", len(graphs), progress) as advance:
         for graph in graphs:
             form = canonicalise(graph)  # so that the match depends on nothing but the structure
             slots = form.order[match(base, form.topology.adjacency().astype(float))]  # (n,), slot i is node slots[i]
-            clouds.append(replace(_fit_near(graph, slots, template.balls), canonical=form.complete))
+            clouds.append(replace(_fit_near(graph, slots, consensus.balls), canonical=form.complete))
             advance()
     _report(clouds)
     return clouds
@@ -105,7 +105,7 @@ def _report(clouds: Sequence[HyperballCloud]) -> None:
     if inexact:
         names, dim = ", ".join(inexact[:5]) + (", …" if len(inexact) > 5 else ""), clouds[0].dim
         log.warning(
-            "dim=%d leaves %d of %d graphs inexact when fitted from the template (%s); try dim=%d",
+            "dim=%d leaves %d of %d graphs inexact when fitted from the consensus (%s); try dim=%d",
             dim, len(inexact), len(clouds), names, dim + 1,
         )  # fmt: skip
     if unfinished := sum(not cloud.canonical for cloud in clouds):

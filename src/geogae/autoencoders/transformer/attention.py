@@ -11,8 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from geogae.autoencoders.transformer.features import TokenPairs
 from geogae.errors import GeoGAEError
-from geogae.model.features import TokenPairs
 
 ROPE_BASE = 10_000.0  # wavelengths run from 2π to 2π · ROPE_BASE tokens, as in the RoPE paper
 

@@ -17,7 +17,7 @@ from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 
 _LISTED = 40  # categories that an error lists
-_LARGEST = float(np.finfo(np.float32).max)  # what a z beyond all numbers decodes to, too, is one
+_LARGEST = float(np.finfo(np.float32).max)  # the largest number that an extreme z decodes to
 
 
 class Columns(NamedTuple):
@@ -58,24 +58,48 @@ class Block:
         return sum(map(len, self.categories)) + len(self.mean)
 
     def columns(self, graph: Graph) -> Columns:
-        """A graph's attributes; an error if it lacks a block, or has a category that the schema does not know."""
+        """A graph's attributes; a category that no training graph had has the code -1."""
         rows = graph.n if self.kind == "node" else len(graph.edges)
         values = self._table(graph, "categorical", len(self.categories), rows)
         codes = np.zeros((rows, len(self.categories)), dtype=np.int64)
         for column, known in enumerate(self.categories):
-            codes[:, column] = np.searchsorted(known, values[:, column]).clip(max=max(0, len(known) - 1))
-            if rows and (strange := np.setdiff1d(values[:, column], known)).size:
-                listed = ", ".join(map(str, known[:_LISTED])) + ", …" * (len(known) > _LISTED)
-                raise GeoGAEError(
-                    f"{_name(graph)}: {self.kind}_categorical column {column} holds {strange[0]}, which no graph that "
-                    f"the model was fitted on has; valid are {listed or 'none'}; leave the graph out, or fit with it"
-                )
+            if known:
+                place = np.searchsorted(known, values[:, column]).clip(max=len(known) - 1)
+                codes[:, column] = np.where(np.array(known)[place] == values[:, column], place, -1)
+            else:
+                codes[:, column] = -1
         numbers = self._table(graph, "continuous", len(self.mean), rows)
         return Columns(codes, ((numbers - np.array(self.mean)) / np.array(self.scale)).astype(np.float32))
 
+    def why_not(self, graph: Graph) -> str | None:
+        """Why the columns of a graph do not fit, or None."""
+        rows = graph.n if self.kind == "node" else len(graph.edges)
+        for name, width in (("categorical", len(self.categories)), ("continuous", len(self.mean))):
+            table = getattr(graph, f"{self.kind}_{name}")
+            found = 0 if table is None else table.shape[1]
+            if found != width and rows:
+                return (
+                    f"it has {found} {self.kind}_{name} columns; the model was fitted on graphs with {width}: give "
+                    f"graphs of the same kind, or fit with attributes='ignored'"
+                )
+        return None
+
+    def unknown(self, graph: Graph) -> str | None:
+        """Which category of a graph no training graph had, if there is one."""
+        for column, codes in enumerate(self.columns(graph).codes.T):
+            if (codes < 0).any():
+                value = getattr(graph, f"{self.kind}_categorical")[codes < 0, column][0]
+                known = self.categories[column]
+                listed = ", ".join(map(str, known[:_LISTED])) + ", …" * (len(known) > _LISTED)
+                return f"{self.kind}_categorical column {column} holds {value}; the model knows {listed or 'none'}"
+        return None
+
     def features(self, columns: Columns) -> NDArray[np.float32]:
-        """One-hot codes, then numbers, (rows, width)."""
-        hot = [np.eye(len(known), dtype=np.float32)[columns.codes[:, c]] for c, known in enumerate(self.categories)]
+        """One-hot codes, then numbers, (rows, width); an unknown category is a row of zeros."""
+        hot = [
+            np.eye(len(known) + 1, len(known), dtype=np.float32)[columns.codes[:, c]]  # code -1 is the last row
+            for c, known in enumerate(self.categories)
+        ]
         return np.concatenate([*hot, columns.numbers], axis=1).astype(np.float32)
 
     def read(self, features: NDArray[np.floating]) -> Columns:
@@ -97,13 +121,9 @@ class Block:
 
     def _table(self, graph: Graph, name: str, width: int, rows: int) -> NDArray[Any]:
         table = getattr(graph, f"{self.kind}_{name}")
-        found = 0 if table is None else table.shape[1]
-        if found != width and rows:
-            raise GeoGAEError(
-                f"{_name(graph)} has {found} {self.kind}_{name} columns; the model was fitted on graphs with {width}; "
-                f"give graphs of the same kind, or fit with attributes='ignored'"
-            )
-        return np.zeros((rows, width)) if table is None or found != width else table
+        if rows and (reason := self.why_not(graph)):
+            raise GeoGAEError(f"{_name(graph)}: {reason}")
+        return np.zeros((rows, width)) if table is None or table.shape[1] != width else table
 
 
 @dataclass(frozen=True)
@@ -120,10 +140,17 @@ class Schema:
             raise GeoGAEError("the graphs carry no attributes; give graphs that do, or attributes='ignored'")
         return schema
 
-    def check(self, graph: Graph) -> None:
-        """An error unless the graph has all blocks, and no category that the schema does not know."""
-        self.node.columns(graph)
-        self.edge.columns(graph)
+    def why_not(self, graph: Graph) -> str | None:
+        """Why the columns of a graph do not fit, or None."""
+        return self.node.why_not(graph) or self.edge.why_not(graph)
+
+    def unknown(self, graph: Graph) -> str | None:
+        """Which category of a graph no training graph had, if there is one."""
+        return self.node.unknown(graph) or self.edge.unknown(graph)
+
+    @property
+    def continuous(self) -> bool:
+        return bool(self.node.mean or self.edge.mean)
 
     def dress(self, graph: Graph, node: Columns, edge: Columns) -> Graph:
         """A graph with attributes; rows of ``edge`` follow ``graph.edges``."""
@@ -161,3 +188,13 @@ def _stacked(graphs: Sequence[Graph], tables: Sequence[NDArray[Any] | None], kin
 
 def _name(graph: Graph) -> str:
     return f"graph {graph.name!r}" if graph.name else f"a graph of {graph.n} nodes"
+
+
+def validation_choice(scores: Mapping[str, float], schema: Schema) -> float:
+    """By which weights are kept if attributes are decoded: the mean of all F1, and of 1 - RMSE / deviation."""
+    parts = [scores[name] for name in ("f1", "node_f1", "edge_f1") if name in scores]
+    for block in (schema.node, schema.edge):
+        if f"{block.kind}_rmse" in scores:
+            deviation = float(np.sqrt(np.mean(np.square(block.scale))))
+            parts.append(max(0.0, 1 - scores[f"{block.kind}_rmse"] / deviation))
+    return float(np.mean(parts))

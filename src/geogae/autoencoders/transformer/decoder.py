@@ -13,9 +13,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from geogae.model.attention import DecoderLayer, KeyValue, head_dim, rope
-from geogae.model.bundles import BundleToToken, TokenToNodes
-from geogae.model.features import EdgeFeatures, NodeFeatures
+from geogae.autoencoders.transformer.attention import DecoderLayer, KeyValue, head_dim, rope
+from geogae.autoencoders.transformer.bundles import BundleToToken, TokenToNodes
+from geogae.autoencoders.transformer.features import EdgeFeatures, NodeFeatures
 
 
 class Decoded(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from geogae.model.attention import EncoderLayer, head_dim, rope
-from geogae.model.bundles import BundleToToken, bundle_up
-from geogae.model.features import Attributes, token_pairs
+from geogae.autoencoders.transformer.attention import EncoderLayer, head_dim, rope
+from geogae.autoencoders.transformer.bundles import BundleToToken, bundle_up
+from geogae.autoencoders.transformer.features import Attributes, token_pairs
 
 
 class Encoder(nn.Module):

@@ -1,0 +1,344 @@
+"""``linear``: PCA of the ordered clouds. z is the size and the likeliest components of the linear decoder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+import torch
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from torch import Tensor
+
+from geogae.autoencoders.attributes import Schema, validation_choice
+from geogae.autoencoders.base import (
+    ALONE,
+    MAX_LATENT,
+    Autoencoder,
+    Decoding,
+    Session,
+    State,
+    check_attributes,
+    check_choice,
+    check_device,
+    check_latent,
+    check_number,
+    hold_out,
+    parts_of,
+    prefixed,
+    torch_device,
+)
+from geogae.autoencoders.clouds import CloudReader
+from geogae.autoencoders.linear_decoder import NOISE, LinearDecoder
+from geogae.autoencoders.slots import FEATURES, Attributes, Leaves, SlotFeature, SlotFeatures, SlotValues, Twins
+from geogae.autoencoders.slots.base import without_columns
+from geogae.errors import GeoGAEError
+from geogae.geometry.cloud import HyperballCloud, graphs_of_balls
+from geogae.graph import Graph
+
+BATCH = 256  # graphs at a time
+PAIRS = 1 << 26  # of nodes in a batch at most: 64 MiB of adjacency
+ROOM = 4  # times the largest graph of the fit is the largest that can be encoded
+FOLDS: tuple[tuple[str, type[Leaves] | type[Twins]], ...] = (("leaves", Leaves), ("twins", Twins))  # in this order
+CLEAR, PERHAPS = 0.5, 0.8  # shares of nodes left, below which nodes are folded, and below which validation decides
+
+
+class CloudReading(NamedTuple):
+    """A graph as slots: its core's cloud, and what the slots hold beside the balls."""
+
+    ordered: Graph  # the whole graph in the node order of the decoder
+    core: Graph  # without the nodes that are folded away, in node order, with its count columns
+    balls: NDArray[np.float32]  # (n, d), of the core in node order
+
+
+class LinearAutoencoder(Autoencoder[CloudReading]):
+    """PCA of the ordered clouds; the size is the first number of z.
+
+    Parameters:
+        latent_dim: size m of z.
+        attributes: of nodes and edges: ``"ignored"``, ``"encoded"`` into z, or ``"decoded"`` from it as well.
+        dim: geometry dimension d, d-1 coordinates and a radius; ``"auto"`` for the smallest that is exact.
+        order: node order, ``"greedy"`` (Algorithm 1) or ``"axis"`` (first principal axis), or a registered one.
+        margin: by which the intersection rule is right in a fitted cloud.
+        consensus: whether nodes are ordered by matching to the consensus of the training graphs, all of one size.
+        leaves: ``"kept"`` as slots, ``"folded"`` into counts, or ``"auto"``: as validation graphs come back better.
+        twins: the same for adjacent twins.
+        device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
+        seed: of the graphs that are held out if there is a choice to make and no validation graphs.
+    """
+
+    def __init__(
+        self,
+        *,
+        latent_dim: int = 192,
+        attributes: Literal["ignored", "encoded", "decoded"] = "ignored",
+        dim: int | Literal["auto"] = "auto",
+        order: str = "greedy",
+        margin: float = 0.2,
+        consensus: bool = False,
+        leaves: Literal["auto", "folded", "kept"] = "kept",
+        twins: Literal["auto", "folded", "kept"] = "kept",
+        device: str = "auto",
+        seed: int = 0,
+    ) -> None:
+        check_number("latent_dim", latent_dim, int, 2, MAX_LATENT)
+        check_attributes(attributes)
+        for name, fold in (("leaves", leaves), ("twins", twins)):
+            check_choice(name, fold, ("auto", "folded", "kept"))
+            if fold == "folded" and consensus:
+                raise GeoGAEError(f"{name}='folded' leaves graphs of many sizes; consensus=True needs one: keep {name}")
+        check_device(device)
+        check_number("seed", seed, int, 0)
+        self.latent_dim, self.attributes, self.device, self.seed = latent_dim, attributes, device, seed
+        self.leaves, self.twins = leaves, twins
+        self.cloud_parameters = {"dim": dim, "order": order, "margin": margin, "consensus": consensus}
+        self.reader = CloudReader(**self.cloud_parameters)  # type: ignore[arg-type]
+        self.schema: Schema | None = None
+        self.features = SlotFeatures()
+        self.decoder = LinearDecoder(1, slots=0, latent_dim=latent_dim)
+        self.max_nodes = 0
+
+    # -- fit ----------------------------------------------------------------------------------------------------------
+
+    def fit(
+        self, graphs: Sequence[Graph], validation: Sequence[Graph] | None = None, session: Session = ALONE
+    ) -> list[dict[str, Any]]:
+        """Fit clouds, slot features and the decoder; where folding may or may not pay, validation graphs choose."""
+        begin = time.monotonic()
+        self.schema = Schema.of([*graphs, *(validation or ())]) if self.attributes != "ignored" else None
+        candidates = self._foldings(graphs)
+        if len(candidates) > 1:
+            graphs, validation = hold_out(graphs, validation, self.seed)
+        self.max_nodes = ROOM * max(graph.n for graph in [*graphs, *(validation or ())])
+        history: list[dict[str, Any]] = []
+        best, kept = -np.inf, None
+        for folds in candidates:
+            readings = self._fit(graphs, validation or (), folds, session.progress)
+            row: dict[str, Any] = {"seconds": round(time.monotonic() - begin, 2), "step": 0, "epoch": 0}
+            if validation:
+                scores = self.scores(readings)
+                if self.schema is not None and self.attributes == "decoded":
+                    scores["choice"] = validation_choice(scores, self.schema)
+                row |= prefixed("validation", scores) | {"seconds": round(time.monotonic() - begin, 2)}
+                if (score := scores.get("choice", scores["f1"])) > best:
+                    best, kept = score, (self.reader, self.features, self.decoder)
+            history.append(row)
+        if kept is not None:
+            self.reader, self.features, self.decoder = kept
+        return history
+
+    def _foldings(self, graphs: Sequence[Graph]) -> list[tuple[bool, bool]]:
+        """Candidates (leaves folded, twins folded), the first of equals being preferred."""
+        plain = [self._stripped(graph) for graph in graphs]
+        possible = not self.cloud_parameters["consensus"] and not (self.schema is not None and self.schema.continuous)
+        choices: list[tuple[bool, ...]] = []
+        for name, kind in FOLDS:
+            wanted = getattr(self, name)
+            if wanted == "folded" and not possible:
+                raise GeoGAEError(f"{name}='folded' would lose continuous attributes; take {name}='kept' or 'auto'")
+            if wanted != "auto" or not possible:
+                choices.append((wanted == "folded",))
+                continue
+            feature = kind.of(plain)
+            left = sum(feature.fold(graph).core.n for graph in plain) / sum(graph.n for graph in plain)
+            choices.append((True,) if left < CLEAR else (False, True) if left < PERHAPS else (False,))
+        return [(leaves, twins) for leaves, twins in product(*choices)]
+
+    def _fit(
+        self, graphs: Sequence[Graph], validation: Sequence[Graph], folds: tuple[bool, bool], progress: bool
+    ) -> list[CloudReading]:
+        """Fit with some folds; the readings of the validation graphs."""
+        features: list[SlotFeature] = []
+        cores = [self._stripped(graph) for graph in graphs]
+        for (_, kind), folded in zip(FOLDS, folds, strict=True):
+            if folded:
+                feature = kind.of(cores)
+                features.append(feature)
+                cores = [feature.fold(core).core for core in cores]
+        self.features = SlotFeatures(features)
+        self.reader = CloudReader(**self.cloud_parameters)  # type: ignore[arg-type]
+        readings = self._read(graphs, self.reader.fit(cores, progress=progress))
+        held_out = self._read_all(validation, progress=progress)
+        if self.schema is not None:
+            count = self.features.columns
+            train = [without_columns(reading.core, count) for reading in readings]
+            rest = [without_columns(reading.core, count)[0] for reading in held_out]
+            own = Attributes.of(self.schema, train, rest, self.latent_dim, self.attributes == "decoded")
+            self.features = SlotFeatures([*features, own])
+        slots = max(reading.core.n for reading in [*readings, *held_out])
+        self.decoder = self._built(self.reader.dim, slots)
+        self.decoder.fit([_slots(reading, self.features) for reading in readings], self.features.random_axes)
+        return held_out
+
+    def _built(self, dim: int | str, slots: int) -> LinearDecoder:
+        coefficients = self.features.coefficients
+        if coefficients > self.latent_dim - 2:
+            raise GeoGAEError(f"latent_dim={self.latent_dim} leaves no number for the cloud; take {coefficients + 2}")
+        width = int(dim) + self.features.width
+        decoder = LinearDecoder(width, slots=slots, latent_dim=self.latent_dim, coefficients=coefficients)
+        return decoder.to(torch_device(self.device)).eval()
+
+    # -- read ---------------------------------------------------------------------------------------------------------
+
+    def why_not(self, graph: Graph) -> str | None:
+        if graph.n > self.max_nodes:
+            return (
+                f"it has {graph.n} nodes; the model was fitted on graphs of up to {self.max_nodes // ROOM} and encodes "
+                f"up to {self.max_nodes}: leave it out, or fit with graphs as large"
+            )
+        return (self.schema and self.schema.why_not(graph)) or self.reader.why_not(graph)
+
+    def read(self, graphs: Sequence[Graph], *, n_jobs: int = 1, progress: bool = False) -> list[CloudReading]:
+        return self._read_all(graphs, n_jobs=n_jobs, progress=progress)
+
+    def lossy(self, reading: CloudReading) -> str | None:
+        if (n := reading.core.n) > self.decoder.slots:
+            what = "nodes" if not self.features.columns else "nodes that are not folded"
+            return f"it has {n} {what}; the largest graph of the fit has {self.decoder.slots}"
+        return self.features.lossy(reading.core)
+
+    def _stripped(self, graph: Graph) -> Graph:
+        """The graph with no more attributes than the model reads."""
+        return graph.topology() if self.attributes == "ignored" else graph
+
+    def _read_all(self, graphs: Sequence[Graph], **how: Any) -> list[CloudReading]:
+        cores = [self.features.fold(self._stripped(graph))[0] for graph in graphs]
+        return self._read(graphs, self.reader.read(cores, **how) if graphs else [])
+
+    def _read(self, graphs: Sequence[Graph], clouds: Sequence[HyperballCloud]) -> list[CloudReading]:
+        readings = []
+        for graph, cloud in zip(graphs, clouds, strict=True):
+            assert cloud.graph is not None
+            order = cloud.order
+            for folded in reversed(self.features.fold(self._stripped(graph))[1]):
+                order = folded.order(order)
+            readings.append(CloudReading(graph.relabel(order), cloud.graph.relabel(cloud.order), cloud.balls))
+        return readings
+
+    # -- encode -------------------------------------------------------------------------------------------------------
+
+    def encode(
+        self, readings: Sequence[CloudReading], *, batch_size: int | None = None, n_jobs: int = 1
+    ) -> NDArray[np.float32]:
+        z = np.empty((len(readings), self.latent_dim), dtype=np.float32)
+        batches = list(_by_size([reading.core.n for reading in readings], batch_size or BATCH))
+        work = (delayed(self.encode_batch)([readings[i] for i in batch]) for batch in batches)
+        for batch, codes in zip(batches, Parallel(n_jobs=n_jobs, prefer="threads")(work), strict=True):
+            z[batch] = codes
+        return z
+
+    @torch.inference_mode()
+    def encode_batch(self, readings: Sequence[CloudReading]) -> NDArray[np.float32]:
+        """z of readings of like size, (B, m)."""
+        written = [self.features.write(reading.core) for reading in readings]
+        slots, sizes, noise = self._padded(readings, written)
+        components = self.decoder.components(slots, sizes, noise)
+        components = self.refined(components, readings, written)
+        coefficients = torch.from_numpy(np.stack([own.coefficients for own in written])).to(components)
+        z = self.decoder.assembled(sizes, components, coefficients)
+        if self.features.coefficients:
+            z = self._with_decoded_coefficients(z, readings)
+        return z.cpu().numpy()
+
+    def refined(self, components: Tensor, readings: Sequence[CloudReading], written: Sequence[SlotValues]) -> Tensor:
+        """Components (B, k) that decode better; here they stay as they are."""
+        return components
+
+    def _padded(
+        self, readings: Sequence[CloudReading], written: Sequence[SlotValues]
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Slots (B, n, w), sizes (B,) and, where places may be empty, the noise to which each number is met."""
+        n = max(reading.core.n for reading in readings)
+        slots = np.zeros((len(readings), n, self.decoder.width), np.float32)
+        noise = np.full(slots.shape, np.inf, np.float32) if self.features.gaps else None
+        for row, (reading, own) in enumerate(zip(readings, written, strict=True)):
+            size, d = reading.balls.shape
+            slots[row, :size, :d], slots[row, :size, d:] = reading.balls, own.values
+            if noise is not None:
+                noise[row, :size, :d] = NOISE
+                noise[row, :size, d:][own.present] = NOISE
+        device = self.decoder.mean.device
+        sizes = torch.tensor([reading.core.n for reading in readings], device=device)
+        return torch.from_numpy(slots).to(device), sizes, None if noise is None else torch.from_numpy(noise).to(device)
+
+    def _with_decoded_coefficients(self, z: Tensor, readings: Sequence[CloudReading]) -> Tensor:
+        """The same z with the graph coefficients for what its slots decode to, be it the graph or not quite."""
+        slots, sizes, _ = self.decoder.decode(z, self.max_nodes)
+        nodes, d = slots.cpu().numpy(), int(self.reader.dim)
+        cores = graphs_of_balls(nodes[..., :d], sizes.cpu().numpy())
+        count, attributes = self.features.columns, self.features.features[-1]
+        assert isinstance(attributes, Attributes)  # the one feature that has coefficients
+        found = []
+        for row, (reading, core) in enumerate(zip(readings, cores, strict=True)):
+            true, counts = without_columns(reading.core, count)
+            found.append(attributes.coefficients_beside(true, core, nodes[row, : core.n, -attributes.width :], counts))
+        parts = self.decoder.parts(z)
+        return self.decoder.assembled(parts.sizes, parts.components, torch.from_numpy(np.stack(found)).to(z))
+
+    # -- decode -------------------------------------------------------------------------------------------------------
+
+    @torch.inference_mode()
+    def decode(self, z: NDArray[np.float32]) -> list[Decoding]:
+        check_latent(z, self.latent_dim)
+        return [decoding for begin in range(0, len(z), BATCH) for decoding in self._decode(z[begin : begin + BATCH])]
+
+    def _decode(self, z: NDArray[np.float32]) -> Iterator[Decoding]:
+        rows = torch.from_numpy(z).to(self.decoder.mean.device)
+        slots, sizes, asked = self.decoder.decode(rows, self.max_nodes)
+        coefficients = self.decoder.parts(rows).coefficients.cpu().numpy()
+        nodes, d = slots.cpu().numpy(), int(self.reader.dim)
+        cores = graphs_of_balls(nodes[..., :d], sizes.cpu().numpy())
+        for row, core in enumerate(cores):
+            own, cut = nodes[row, : core.n], bool(asked[row] > sizes[row])
+            graph, too_large = core, False
+            if self.features:
+                graph, too_large = self.features.read(own[:, d:], coefficients[row], core, self.max_nodes)
+            last = np.zeros(core.n, np.float32)
+            last[-1] = not cut  # of a graph that is cut, no node is the last
+            yield Decoding(graph, own[:, :d], last, cut or too_large)
+
+    # -- state --------------------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        reader, features = self.reader.state(), self.features.state()
+        tensors = prefixed("decoder", self.decoder.state_dict(), ".") | prefixed("features", features.tensors, ".")
+        facts = {"slots": self.decoder.slots, "max_nodes": self.max_nodes, "reader": dict(reader.facts)}
+        facts["features"] = dict(features.facts)
+        return State(tensors | prefixed("reader", reader.tensors, "."), facts)
+
+    @classmethod
+    def from_state(cls, state: State, **parameters: Any) -> Self:
+        model = cls(**parameters)
+        facts, tensors = state.facts, state.tensors
+        model.reader.restored(State(parts_of(tensors, "reader."), facts["reader"]))
+        model.features = SlotFeatures.from_state(State(parts_of(tensors, "features."), facts["features"]), FEATURES)
+        model.schema = next((f.schema for f in model.features.features if isinstance(f, Attributes)), None)
+        model.max_nodes = _size("max_nodes", facts)
+        model.decoder = model._built(model.reader.dim, _size("slots", facts))
+        model.decoder.load_state_dict(dict(parts_of(tensors, "decoder.")))
+        return model
+
+
+def _slots(reading: CloudReading, features: SlotFeatures) -> NDArray[np.float32]:
+    """The slots of one graph, (n, w)."""
+    return np.concatenate([reading.balls, features.write(reading.core).values], axis=1)
+
+
+def _by_size(sizes: Sequence[int], batch_size: int) -> Iterator[list[int]]:
+    """All numbers in batches of like size; large graphs in smaller batches."""
+    batch: list[int] = []
+    for graph in np.argsort(sizes, kind="stable").tolist():
+        if batch and (len(batch) == batch_size or (len(batch) + 1) * sizes[graph] ** 2 > PAIRS):
+            yield batch
+            batch = []
+        batch.append(graph)
+    if batch:
+        yield batch
+
+
+def _size(name: str, facts: Mapping[str, Any]) -> int:
+    check_number(name, facts[name], int, 1, 2**31 - 1)
+    return int(facts[name])

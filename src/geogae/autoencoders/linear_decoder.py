@@ -1,0 +1,229 @@
+"""The linear decoder: slots = mean + components · axes, with the principal axes of the padded, ordered training slots.
+
+Encoding asks for the likeliest components given the nodes that are there (ridge regression, the posterior mean of
+probabilistic PCA); the slots beyond them may decode to anything. A graph of at most as many numbers as there are axes
+comes back as it was, as long as the axes reach its slots. Larger graphs use what training graphs have in common.
+
+A slot is w numbers: the ball (d) and what slot features write beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.linalg import eigh, qr
+from torch import Tensor, nn
+
+NOISE = 1e-3  # standard deviation, in the units of the balls, to which slots are met; margins are wider by far
+BLOCK = 16  # slots that are read at a time
+LEAST = 0.1  # deviation that any axis is given: training graphs that do not move along it prove little
+
+
+class Parts(NamedTuple):
+    """The named parts of z."""
+
+    sizes: Tensor  # (B,), numbers of slots, as real numbers
+    components: Tensor  # (B, k), along the axes
+    coefficients: Tensor  # (B, q), of the whole graph, in no slot
+
+
+class LinearDecoder(nn.Module):
+    """z (B, m) is the size, k components and q graph coefficients; nothing here is trained by gradients.
+
+    ``slots`` is the size of the largest training graph. Slots beyond it have random loadings (:meth:`extended`): a
+    larger graph has numbers of z to be written with, and no number of a graph that fits changes.
+    """
+
+    def __init__(self, width: int, *, slots: int, latent_dim: int, coefficients: int = 0) -> None:
+        super().__init__()
+        self.width, self.slots, self.latent_dim = width, slots, latent_dim
+        self.count = latent_dim - 1 - coefficients  # k
+        self.mean: Tensor
+        self.axes: Tensor
+        self.deviations: Tensor
+        self.spread: Tensor
+        self.register_buffer("mean", torch.zeros(slots * width))
+        self.register_buffer("axes", torch.zeros(self.count, slots * width))  # orthonormal rows; 0 beyond the rank
+        self.register_buffer("deviations", torch.zeros(self.count))  # of the training graphs along each axis
+        self.register_buffer("spread", torch.zeros(2, width))  # mean and deviation of each place, over all slots
+
+    def fit(self, slots: Sequence[NDArray[np.float32]], random_share: float = 0.0) -> None:
+        """Principal axes of slots (n, w) of many graphs, empty ones being zero; ``random_share`` of them at random."""
+        padded = np.zeros((len(slots), self.slots, self.width))
+        for row, own in enumerate(slots):
+            padded[row, : len(own)] = own
+        drawn = min(round(random_share * self.count), self.count - 1)
+        mean, axes, deviations = principal_components(padded.reshape(len(slots), -1), self.count - drawn)
+        axes = completed(axes, self.count - drawn)
+        deviations = np.pad(deviations, (0, len(axes) - len(deviations)))
+        if drawn:
+            more, their_deviations = random_axes(axes, padded, np.array([len(own) for own in slots]), drawn)
+            axes, deviations = np.concatenate([axes, more]), np.concatenate([deviations, their_deviations])
+        every = np.concatenate(slots).astype(np.float64)  # (all nodes, w)
+        self.mean.copy_(torch.from_numpy(mean))
+        self.axes[: len(axes)] = torch.from_numpy(axes)
+        self.deviations[: len(axes)] = torch.from_numpy(deviations.clip(LEAST))
+        self.spread.copy_(torch.from_numpy(np.stack([every.mean(0), every.std(0)])))
+
+    def extended(self, n: int) -> tuple[Tensor, Tensor]:
+        """Mean (s·w,) and axes (k, s·w) of at least n slots; s is ``slots`` unless n is larger.
+
+        The loadings of a further slot are Gaussian, as wide as its places are spread in training, and depend on its
+        number alone.
+        """
+        if n <= self.slots:
+            return self.mean, self.axes
+        further = range(self.slots, n)
+        drawn = [np.random.default_rng([1, slot]).standard_normal((self.count, self.width)) for slot in further]
+        loadings = torch.from_numpy(np.stack(drawn, axis=1)).to(self.axes) * self.spread[1] / self.count**0.5
+        used = self.deviations > 0
+        axes = loadings.flatten(1) / self.deviations.where(used, 1)[:, None] * used[:, None]
+        mean = self.spread[0].repeat(len(further))
+        return torch.cat([self.mean, mean]), torch.cat([self.axes, axes], dim=1)
+
+    def assembled(self, sizes: Tensor, components: Tensor, coefficients: Tensor) -> Tensor:
+        """z of its parts."""
+        return torch.cat([sizes[:, None].float(), components.float(), coefficients.float()], dim=1)
+
+    def parts(self, z: Tensor) -> Parts:
+        return Parts(z[:, 0], z[:, 1 : 1 + self.count], z[:, 1 + self.count :])
+
+    def decode(self, z: Tensor, limit: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Slots (B, n, w), zero beyond a graph's size, sizes (B,), and sizes as they were before a cut at ``limit``."""
+        sizes, components, _ = self.parts(z)
+        asked = sizes.round().clamp(1, 2**31).long()
+        sizes = asked.clamp(max=limit)
+        n = int(sizes.max()) if len(z) else 0
+        mean, axes = self.extended(n)
+        end = n * self.width
+        slots = (mean[:end] + components @ axes[:, :end]).unflatten(1, (n, self.width))  # (B, n, w)
+        present = torch.arange(n, device=z.device) < sizes[:, None]
+        return slots.where(present[..., None], 0), sizes, asked
+
+    # -- the likeliest components -----------------------------------------------------------------------------------
+
+    def components(self, slots: Tensor, sizes: Tensor, noise: Tensor | None = None) -> Tensor:
+        """Components (B, k) that give slots (B, n, w) of ``sizes`` (B,).
+
+        ``noise`` (B, n, w) is the deviation to which each number is to be met, NOISE if not given; infinite where
+        there is nothing to be met.
+        """
+        mean, axes = self.extended(slots.shape[1])
+        if noise is None:
+            return self._met_alike(mean, axes, slots, sizes) * self.deviations
+        rows = zip(slots.double(), noise.double(), sizes.tolist(), strict=True)
+        likeliest = [self._likeliest(mean, axes, own[:n], met[:n]) for own, met, n in rows]
+        return torch.stack(likeliest) * self.deviations
+
+    def _likeliest(self, mean: Tensor, axes: Tensor, slots: Tensor, noise: Tensor) -> Tensor:
+        """Components (k,) in units of their deviations, of one graph's slots (n, w), each met to its own ``noise``."""
+        there = noise.flatten().isfinite()
+        unit = noise.flatten()[there]
+        end = slots.numel()
+        loadings = (axes[:, :end][:, there] * self.deviations[:, None]).double() / unit  # (k, p)
+        offset = (slots.flatten() - mean[:end].double())[there] / unit  # (p,)
+        k, p = loadings.shape
+        dual = p < k  # two forms of the same: whichever system is smaller
+        gram = loadings.T @ loadings if dual else loadings @ loadings.T
+        factor = torch.linalg.cholesky(gram + torch.eye(len(gram), dtype=gram.dtype, device=gram.device))
+        if dual:
+            return loadings @ torch.cholesky_solve(offset[:, None], factor)[:, 0]
+        return torch.cholesky_solve((loadings @ offset)[:, None], factor)[:, 0]
+
+    def _met_alike(self, mean: Tensor, axes: Tensor, slots: Tensor, sizes: Tensor) -> Tensor:
+        """Components (B, k) in units of their deviations, every number met alike.
+
+        Slots are read block by block and graph by graph: the batch around a graph changes no bit of its z.
+        """
+        width = self.width
+        offsets = slots.double().flatten(1) - mean[: slots.shape[1] * width].double()  # (B, n·w)
+        ends = (sizes * width).tolist()
+        components = offsets.new_zeros(len(slots), self.count)  # of a graph that goes on, the sum so far
+        gram = NOISE**2 * torch.eye(self.count, dtype=offsets.dtype, device=offsets.device)
+        for begin in range(0, max(ends, default=0), BLOCK * width):
+            end = begin + BLOCK * width
+            loadings = (axes[:, begin:end] * self.deviations[:, None]).double()  # (k, b·w)
+            for last in sorted({n for n in ends if begin < n <= end}):
+                own = loadings[:, : last - begin].contiguous()
+                factor = torch.linalg.cholesky(gram + own @ own.T)
+                for row in (row for row, n in enumerate(ends) if n == last):
+                    total = components[row] + own @ offsets[row, begin:last].clone()
+                    components[row] = torch.cholesky_solve(total[:, None], factor)[:, 0]
+            if end < max(ends):
+                gram += loadings @ loadings.T
+            for row in (row for row, n in enumerate(ends) if n > end):
+                components[row] += loadings @ offsets[row, begin:end].clone()
+        return components
+
+
+def principal_components(
+    rows: NDArray[np.float64], count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Mean (p,), at most ``count`` principal axes (k, p) and the deviations along them (k,) of rows (N, p).
+
+    From the eigenvectors of whichever of the two Gram matrices is smaller.
+    """
+    mean = rows.mean(0)
+    centred = rows - mean
+    wide = centred.shape[0] < centred.shape[1]
+    gram = centred @ centred.T if wide else centred.T @ centred
+    size = len(gram)
+    values, vectors = eigh(gram, subset_by_index=(max(0, size - count), size - 1))
+    values, vectors = values[::-1], vectors[:, ::-1]  # largest first
+    kept = values > 1e-10 * max(values[0], 1.0)  # else rounding, not variance
+    values, vectors = values[kept], vectors[:, kept]
+    axes = (centred.T @ vectors / np.sqrt(values)).T if wide else vectors.T
+    largest = axes[np.arange(len(axes)), np.abs(axes).argmax(1)]
+    axes = axes * np.where(largest < 0, -1, 1)[:, None]  # a sign that does not depend on LAPACK
+    return mean, axes, np.sqrt(values / len(rows))
+
+
+def completed(axes: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Orthonormal rows (k, p) with more of them, up to ``count``, along the first coordinates that they miss.
+
+    With fewer training clouds than z has numbers, no number of z is left idle; the first slots are those that most
+    graphs have.
+    """
+    k, p = axes.shape
+    if k >= min(count, p):
+        return axes
+    missed = 1 - (axes**2).sum(0)  # (p,), of each coordinate's unit vector
+    chosen = np.flatnonzero(missed > 1e-6)[: min(count, p) - k]  # never none: what is missed adds up to p - k
+    rest = _units(chosen, p) - axes[:, chosen].T @ axes  # what is left of these unit vectors
+    rest, triangle, _ = qr(rest.T, mode="economic", pivoting=True)
+    rest = rest.T[np.abs(np.diag(triangle)) > 1e-6]  # some of the chosen may say the same
+    rest -= rest @ axes.T @ axes  # once more, against rounding
+    more = np.concatenate([axes, rest / np.linalg.norm(rest, axis=1, keepdims=True)])
+    return completed(more, count)
+
+
+def random_axes(
+    axes: NDArray[np.float64], padded: NDArray[np.float64], sizes: NDArray[np.int64], count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Random axes (c, p) across those that there are, at most ``count``, and the deviations along them (c,).
+
+    Where slots (N, slots, w) hold what may come anywhere, few training graphs show it where it comes next. Along
+    random axes every number of every slot can be moved. Each is drawn as widely as the numbers of its place are spread
+    over all slots, times the share of graphs that reach its slot.
+    """
+    offsets = (padded - padded.mean(0)).reshape(len(padded), -1)
+    spread = (padded**2).sum((0, 1)) / sizes.sum()  # (d,), of a place, over all slots
+    spread = spread.clip(LEAST**2 * spread.mean())  # what training graphs never use may still come
+    reach = (np.arange(padded.shape[1])[:, None] < sizes).sum(1) + 0.5  # (slots,), graphs; none is out of reach
+    scale = np.sqrt(np.outer(reach / len(padded), spread)).ravel()  # (p,)
+    count = min(count, axes.shape[1] - len(axes))
+    drawn = np.random.default_rng(0).normal(size=(count, axes.shape[1])) * scale
+    drawn -= drawn @ axes.T @ axes
+    drawn = np.linalg.qr(drawn.T)[0].T
+    drawn -= drawn @ axes.T @ axes  # once more, against rounding
+    return drawn, (offsets @ drawn.T).std(0)
+
+
+def _units(chosen: NDArray[np.int64], p: int) -> NDArray[np.float64]:
+    units = np.zeros((len(chosen), p))
+    units[np.arange(len(chosen)), chosen] = 1
+    return units

@@ -1,0 +1,129 @@
+"""Latent refinement: Adam on the components of one z, on L_sphere, until its decoding is the graph.
+
+Margins leave a cloud much freedom, so that a decoder with far fewer components than a cloud has numbers still has an
+exact cloud in its range; it only has to be found. Numbers beside the balls have bounds to stay within. As in
+auto-decoders, nothing of the decoder moves: z alone does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from geogae.autoencoders.slots.base import SlotValues
+from geogae.geometry.kernel import _FAST, _INLINE, _adam, f32, sphere_gradient
+
+HOT, COLD = 0.3, 0.01  # the temperature falls from here to there
+RATE = 0.2  # Adam's step at first, in units of the axes' deviations; it falls with half a cosine
+INSIDE, NEAR = 0.3, 0.05  # a number is pushed until it is so far within its bounds, and must be so far in the end
+MARGIN = 0.02  # the rule is right by so much when a refinement may end: rounding must not turn it
+REACH = 1e9  # a ball beyond this ends a refinement, as one that is not a number does: squares must not overflow
+_REACH_BITS = int(np.float32(REACH).view(np.int32))
+
+
+def refine(
+    starts: NDArray[np.float32],  # (G, k), components in units of their deviations
+    mean: NDArray[np.float32],  # (slots, w)
+    loadings: NDArray[np.float32],  # (k, slots, w), axes times deviations
+    adjacencies: Sequence[NDArray[np.bool_]],  # (n_g, n_g), n_g ≤ slots
+    written: Sequence[SlotValues],  # what the last e numbers of each slot are to be
+    steps: int,
+    pull: float = 0.0,  # weight of ½‖components‖², the negative logarithm of a normal prior
+) -> NDArray[np.float32]:
+    """The components with the fewest wrong pairs that at most ``steps`` find, (G, k); a start that is right stays.
+
+    Each graph is refined by itself: the graphs beside it change no bit of its result.
+    """
+    points = np.array(starts, dtype=np.float32, order="C")
+    sizes = np.array([len(joined) for joined in adjacencies], dtype=np.int64)
+    order = np.argsort(sizes, kind="stable")
+    for group in np.split(order, np.flatnonzero(np.diff(sizes[order])) + 1):  # graphs of one size share their slots
+        n = sizes[group[0]] if len(group) else 0
+        own = np.ascontiguousarray(loadings[:, :n].transpose(0, 2, 1), np.float32).reshape(
+            len(loadings), -1
+        )  # (k, w·n)
+        middle = np.ascontiguousarray(mean[:n].T, np.float32)  # (w, n)
+        for graph in group.tolist():
+            sign = np.full((n, n), -1, dtype=np.int8)
+            sign[adjacencies[graph]] = 1
+            np.fill_diagonal(sign, -1)
+            low, high = (np.ascontiguousarray(part.T, np.float32) for part in written[graph][2:4])  # (e, n)
+            _refine(points[graph], middle, own, sign, low, high, written[graph].weight, pull, steps)
+    return points
+
+
+@njit(**_FAST)
+def _refine(point, mean, loadings, sign, low, high, weight, pull, steps):
+    """Adam on one graph's components, in place; the best state seen (fewest wrong, then fewest narrow) remains."""
+    rows, n = mean.shape
+    d = rows - len(weight)
+    k = len(point)
+    slots, gradient = np.empty((rows, n), f32), np.empty((rows, n), f32)
+    radii, d2, force = np.empty(n, f32), np.empty(n, f32), np.empty(n, f32)
+    first, second, slope, best = np.zeros(k, f32), np.zeros(k, f32), np.empty(k, f32), point.copy()
+    flat, flat_mean, flat_gradient = slots.reshape(-1), mean.reshape(-1), gradient.reshape(-1)
+    best_wrong, best_narrow = np.inf, np.inf
+    decay1, decay2 = 1.0, 1.0
+    for step in range(steps + 1):
+        _decoded(point, loadings, flat_mean, flat)
+        if not _within_reach(flat):
+            break
+        done = step / max(steps, 1)
+        temperature = f32(math.exp((1 - done) * math.log(HOT) + done * math.log(COLD)))
+        wrong, narrow = sphere_gradient(
+            slots[: d - 1], slots[d - 1], sign, f32(0.5), f32(0), temperature, f32(MARGIN),
+            gradient[: d - 1], gradient[d - 1], radii, d2, force,
+        )  # fmt: skip
+        for e in range(len(weight)):
+            for i in range(n):
+                width = min(high[e, i] - low[e, i], f32(1))
+                over, under = slots[d + e, i] - high[e, i], low[e, i] - slots[d + e, i]
+                beyond = max(over, under)
+                if width > 0 and weight[e] > 0:
+                    wrong += 1.0 if beyond >= 0 else 0.0
+                    narrow += 1.0 if beyond >= f32(-NEAR) * width else 0.0
+                push = max(beyond + f32(INSIDE) * width, f32(0))
+                gradient[d + e, i] = weight[e] * (push if over > under else -push)
+        if wrong < best_wrong or (wrong == best_wrong and narrow < best_narrow):
+            best_wrong, best_narrow = wrong, narrow
+            best[:] = point
+        if narrow == 0:
+            break
+        for i in range(k):
+            slope[i] = _dot(loadings[i], flat_gradient) + f32(pull) * point[i]
+        decay1 *= 0.9
+        decay2 *= 0.99
+        rate = RATE * 0.5 * (1 + math.cos(math.pi * done))
+        _adam(point, slope, first, second, f32(rate / (1 - decay1)), f32(1 / (1 - decay2)))
+    point[:] = best
+
+
+@njit(**_INLINE)
+def _decoded(point, loadings, mean, slots):
+    """mean + point · loadings, row by row: without BLAS, whose threads and rounding differ between machines."""
+    slots[:] = mean
+    for i in range(len(point)):
+        c, row = point[i], loadings[i]
+        for j in range(len(slots)):
+            slots[j] += c * row[j]
+
+
+@njit(**_INLINE)
+def _dot(a, b):
+    total = f32(0)
+    for j in range(len(a)):
+        total += a[j] * b[j]
+    return total
+
+
+@njit(**_INLINE)
+def _within_reach(numbers):
+    """By their bits, as those of NaN are the largest: fastmath takes it for granted that a number is one."""
+    lost = 0
+    for bits in numbers.view(np.int32):
+        lost += (bits & 0x7FFFFFFF) > _REACH_BITS  # without the sign
+    return lost == 0

@@ -1,0 +1,10 @@
+"""What a slot holds beside its ball."""
+
+from geogae.autoencoders.slots.attributes import Attributes
+from geogae.autoencoders.slots.base import Folded, SlotFeature, SlotFeatures, SlotValues
+from geogae.autoencoders.slots.leaves import Leaves
+from geogae.autoencoders.slots.twins import Twins
+
+__all__ = ["FEATURES", "Attributes", "Folded", "Leaves", "SlotFeature", "SlotFeatures", "SlotValues", "Twins"]
+
+FEATURES: dict[str, type[SlotFeature]] = {feature.name: feature for feature in (Leaves, Twins, Attributes)}

@@ -1,0 +1,156 @@
+"""Adjacent twins, folded: nodes with the same closed neighbourhood are one slot and the number of further nodes in it.
+
+Social graphs are mostly twins: people of one circle who all know each other. Twins are folded only if they have the
+same categories, too: each must be interchangeable with the others, attributes included.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from geogae.autoencoders.base import State
+from geogae.autoencoders.slots.base import (
+    Floats,
+    Folded,
+    Ints,
+    SlotFeature,
+    SlotValues,
+    read_counts,
+    state_array,
+    with_columns,
+    without_columns,
+    written_counts,
+)
+from geogae.graph import Graph
+
+
+class Twins(SlotFeature):
+    """``edge`` (c,) are the categories of the edges between folded twins; others stay in the core."""
+
+    name = "twins"
+    width = columns = 1
+
+    def __init__(self, edge: Ints) -> None:
+        self.edge = edge
+
+    @classmethod
+    def of(cls, graphs: Sequence[Graph]) -> Self:
+        """The commonest categories of edges."""
+        seen: Counter[tuple[int, ...]] = Counter()
+        for graph in graphs:
+            if graph.edge_categorical is not None:
+                seen.update(map(tuple, graph.edge_categorical.tolist()))
+        return cls(np.array(max(seen, key=lambda kind: (seen[kind], kind)) if seen else (), np.int64))
+
+    def fold(self, graph: Graph) -> Folded:
+        twin = twin_classes(graph, self.edge)  # (n,), the first node of each node's class
+        kept, slot = np.unique(twin, return_inverse=True)
+        rest = np.flatnonzero(twin != np.arange(graph.n))
+        further = np.bincount(slot, minlength=len(kept)) - 1
+        return Folded(with_columns(graph.subgraph(kept), further[:, None]), kept, rest, slot[rest])
+
+    def unfold(self, core: Graph, limit: int) -> Graph:
+        """The core's nodes, then the further twins of each in the same order."""
+        core, counts = without_columns(core, self.columns)
+        counts = np.diff(np.minimum(np.cumsum(counts[:, 0]), max(0, limit - core.n)), prepend=0)
+        first = np.repeat(np.arange(core.n), counts)  # (R,), the core node that each repeats
+        origin = np.concatenate([np.arange(core.n), first])  # (n,), the core node of each node
+        size = 1 + counts
+        members, begin = np.argsort(origin, kind="stable"), np.cumsum(size) - size  # nodes class by class
+        i, j = np.concatenate([core.edges, np.repeat(np.flatnonzero(counts), 2).reshape(-1, 2)]).T  # (E + classes,)
+        pairs = size[i] * size[j]
+        of = np.repeat(np.arange(len(i)), pairs)  # the core edge, or class, of each pair of nodes
+        number = np.arange(len(of)) - np.repeat(np.cumsum(pairs) - pairs, pairs)
+        one = members[begin[i[of]] + number // size[j[of]]]
+        other = members[begin[j[of]] + number % size[j[of]]]
+        kept = (of < len(core.edges)) | (one < other)  # a pair within a class comes twice, and a node with itself
+        kinds = core.edge_categorical
+        if kinds is not None:
+            kinds = np.concatenate([kinds, self.edge[None]])[of.clip(max=len(kinds))][kept]
+        nodes = None if core.node_categorical is None else core.node_categorical[origin]
+        pairs_of_nodes = np.column_stack([one, other])[kept]
+        return Graph(core.n + len(first), pairs_of_nodes, node_categorical=nodes, edge_categorical=kinds)
+
+    def write(self, core: Graph, counts: Ints) -> SlotValues:
+        return written_counts(counts[:, -self.columns :])
+
+    def read(self, values: Floats, coefficients: Floats, core: Graph, counts: Ints) -> Ints:
+        return read_counts(values)
+
+    def state(self) -> State:
+        return State({"edge": torch.from_numpy(self.edge)})
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        return cls(state_array(state, "edge"))
+
+
+def twin_classes(graph: Graph, edge: Ints) -> Ints:
+    """The smallest node of each node's class of interchangeable adjacent twins, (n,)."""
+    first = np.arange(graph.n)
+    for nodes in _equal_closed_neighbourhoods(graph):
+        if graph.edge_categorical is None:
+            _settle(first, nodes, graph.node_categorical)
+        else:
+            for group in _interchangeable(graph, nodes, edge):
+                _settle(first, group, None)
+    return first
+
+
+def _equal_closed_neighbourhoods(graph: Graph) -> list[Ints]:
+    """Classes of two nodes or more."""
+    hashes = np.random.default_rng(0).integers(0, 2**63, graph.n, dtype=np.uint64)
+    total = hashes.copy()  # of the closed neighbourhood: equal sums are equal sets, but for one chance in 2^63
+    i, j = graph.edges.T
+    np.add.at(total, i, hashes[j])
+    np.add.at(total, j, hashes[i])
+    order = np.argsort(total, kind="stable")
+    runs = np.split(order, np.flatnonzero(np.diff(total[order])) + 1)
+    neighbours: dict[int, set[int]] = {}
+    candidates = [np.sort(run) for run in runs if len(run) > 1]
+    if candidates:
+        members = set(np.concatenate(candidates).tolist())
+        neighbours = {node: {node} for node in members}
+        for a, b in graph.edges.tolist():
+            if a in members:
+                neighbours[a].add(b)
+            if b in members:
+                neighbours[b].add(a)
+    return [run for run in candidates if all(neighbours[int(v)] == neighbours[int(run[0])] for v in run[1:])]
+
+
+def _settle(first: Ints, nodes: Ints, categories: NDArray[np.int64] | None) -> None:
+    if categories is None:
+        first[nodes] = nodes.min()
+        return
+    _, group = np.unique(categories[nodes], axis=0, return_inverse=True)
+    for one in range(group.max() + 1):
+        first[nodes[group.ravel() == one]] = nodes[group.ravel() == one].min()
+
+
+def _interchangeable(graph: Graph, nodes: Ints, edge: Ints) -> list[Ints]:
+    """Parts of a class of twins with the same categories towards everybody, and ``edge`` among themselves."""
+    assert graph.edge_categorical is not None
+    kinds = {
+        (int(i), int(j)): tuple(kind) for (i, j), kind in zip(graph.edges, graph.edge_categorical.tolist(), strict=True)
+    }
+    kinds |= {(j, i): kind for (i, j), kind in kinds.items()}
+    own, common = set(nodes.tolist()), tuple(edge.tolist())
+    outside = sorted({j for i, j in kinds if i == int(nodes[0])} - own)
+    parts: dict[tuple[object, ...], list[int]] = {}
+    for v in nodes.tolist():
+        categories = () if graph.node_categorical is None else tuple(graph.node_categorical[v].tolist())
+        parts.setdefault((categories, tuple(kinds[v, w] for w in outside)), []).append(v)
+    good = []
+    for part in parts.values():
+        within = all(kinds[v, w] == common for v in part for w in part if v != w)
+        across = all(len({kinds[v, w] for v in part}) == 1 for w in own - set(part))
+        if len(part) > 1 and within and across:
+            good.append(np.array(part))
+    return good

@@ -1,0 +1,324 @@
+"""``sequential``: the paper's autoencoder (Sections 3.4 to 3.7), trained by gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from geogae.autoencoders.attributes import Schema, validation_choice
+from geogae.autoencoders.base import (
+    ALONE,
+    MAX_LATENT,
+    Autoencoder,
+    Decoding,
+    Session,
+    State,
+    check_attributes,
+    check_choice,
+    check_device,
+    check_latent,
+    check_number,
+    hold_out,
+    parts_of,
+    prefixed,
+    torch_device,
+)
+from geogae.autoencoders.clouds import CloudReader
+from geogae.autoencoders.transformer.attention import head_dim
+from geogae.autoencoders.transformer.decoder import Decoded
+from geogae.autoencoders.transformer.losses import FEATURE_WEIGHT
+from geogae.autoencoders.transformer.network import SequentialNetwork
+from geogae.autoencoders.transformer.objective import sequential_objective
+from geogae.errors import GeoGAEError
+from geogae.geometry.cloud import HyperballCloud, graphs_of_balls
+from geogae.graph import Graph
+from geogae.training.batches import Sequences
+from geogae.training.loop import Loss, Trainer, bfloat16_pays, deterministic
+
+BATCH = 256  # graphs at a time in encoding and decoding
+HEADROOM = 2  # decoding stops at this many times the largest graph of the fit
+MAX_READ = 20_000  # nodes that can be encoded
+ENDS = ("epochs", "minutes", "core_minutes")  # of training: whichever comes first
+
+
+class SequenceReading(NamedTuple):
+    """A graph as a sequence of balls."""
+
+    ordered: Graph
+    cloud: HyperballCloud
+
+
+class SequentialAutoencoder(Autoencoder[SequenceReading]):
+    """The paper's Transformer autoencoder.
+
+    Parameters:
+        latent_dim: size m of z (emb), a multiple of token_dim: each CLS token is one part.
+        attributes: of nodes and edges: ``"ignored"``, ``"encoded"`` into z, or ``"decoded"`` from it as well.
+        dim: geometry dimension d, d-1 coordinates and a radius; ``"auto"`` for the smallest that is exact.
+        order: node order, ``"greedy"`` (Algorithm 1) or ``"axis"`` (first principal axis), or a registered one.
+        margin: by which the intersection rule is right in a fitted cloud.
+        consensus: whether nodes are ordered by matching to the consensus of the training graphs, all of one size.
+        token_dim: width of a token (the paper's tok-d).
+        bundle: nodes b in a token.
+        encoder_hidden: width of the encoder's feed-forward layers.
+        encoder_layers: their number.
+        encoder_heads: attention heads; token_dim / heads must be even, for the rotary positions.
+        decoder_hidden: width of the decoder's feed-forward layers.
+        decoder_layers: their number.
+        decoder_heads: attention heads.
+        passes: stacked decoder passes K of multi-layer teacher forcing.
+        variational: VAE: z is drawn in training.
+        kl_weight: target of β(t), the weight of L_KL.
+        kl_epochs: epochs in which β(t) climbs to it.
+        rho: weight ρ of L_geo.
+        feature_weight: weight λ_feat of L_nfeat and L_efeat.
+        lr: AdamW's step at its largest; warm-up before, half a cosine after.
+        weight_decay: AdamW's.
+        batch_size: graphs in a batch, over all processes.
+        epochs: training ends after so many, or …
+        minutes: … after so many by the clock, or …
+        core_minutes: … after so many of processor time, over all threads, whichever comes first.
+        patience: … or when so many validations in a row bring no better F1.
+        validations: how often validation graphs are decoded during training.
+        precision: ``"bfloat16"`` autocast, ``"float32"``, or ``"auto"``: bfloat16 where it is the faster one.
+        device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
+        seed: of weights, batches and, without given validation graphs, of the ones held out.
+    """
+
+    def __init__(
+        self,
+        *,
+        latent_dim: int = 192,
+        attributes: Literal["ignored", "encoded", "decoded"] = "ignored",
+        dim: int | Literal["auto"] = "auto",
+        order: str = "greedy",
+        margin: float = 0.2,
+        consensus: bool = False,
+        token_dim: int = 64,
+        bundle: int = 1,
+        encoder_hidden: int = 1024,
+        encoder_layers: int = 4,
+        encoder_heads: int = 8,
+        decoder_hidden: int = 512,
+        decoder_layers: int = 2,
+        decoder_heads: int = 1,
+        passes: int = 3,
+        variational: bool = False,
+        kl_weight: float = 1e-3,
+        kl_epochs: float = 10.0,
+        rho: float = 1.0,
+        feature_weight: float = FEATURE_WEIGHT,
+        lr: float = 1e-3,
+        weight_decay: float = 0.0,
+        batch_size: int = 32,
+        epochs: int | None = 200,
+        minutes: float | None = None,
+        core_minutes: float | None = None,
+        patience: int | None = None,
+        validations: int = 20,
+        precision: Literal["auto", "float32", "bfloat16"] = "auto",
+        device: str = "auto",
+        seed: int = 0,
+    ) -> None:
+        check_number("latent_dim", latent_dim, int, 2, MAX_LATENT)
+        check_number("token_dim", token_dim, int, 2, MAX_LATENT)
+        check_attributes(attributes)
+        sizes = {"bundle": bundle, "passes": passes, "batch_size": batch_size, "validations": validations}
+        sizes |= {"encoder_hidden": encoder_hidden, "encoder_layers": encoder_layers, "encoder_heads": encoder_heads}
+        sizes |= {"decoder_hidden": decoder_hidden, "decoder_layers": decoder_layers, "decoder_heads": decoder_heads}
+        for name, value in sizes.items():
+            check_number(name, value, int, 1, 10**6)
+        weights = {"kl_weight": kl_weight, "kl_epochs": kl_epochs, "rho": rho, "feature_weight": feature_weight}
+        for name, weight in (weights | {"weight_decay": weight_decay}).items():
+            check_number(name, weight, float, 0)
+        check_number("lr", lr, float, 1e-12)
+        check_number("epochs", epochs, int, 1, optional=True)
+        check_number("minutes", minutes, float, 1e-3, optional=True)
+        check_number("core_minutes", core_minutes, float, 1e-3, optional=True)
+        check_number("patience", patience, int, 1, optional=True)
+        check_number("seed", seed, int, 0, 2**63 - 1)
+        check_choice("precision", precision, ("auto", "float32", "bfloat16"))
+        check_choice("variational", variational, (False, True))
+        check_device(device)
+        for heads in (encoder_heads, decoder_heads):
+            head_dim(token_dim, heads)
+        if latent_dim % token_dim:
+            nearest = max(1, round(latent_dim / token_dim)) * token_dim
+            raise GeoGAEError(
+                f"latent_dim={latent_dim} must be a multiple of token_dim={token_dim}; try latent_dim={nearest}"
+            )
+        if epochs is None and minutes is None and core_minutes is None:
+            raise GeoGAEError(f"training needs an end: set one of {', '.join(ENDS)}")
+        if attributes != "ignored" and encoder_layers < 2:
+            raise GeoGAEError("encoder_layers=1 leaves no layer in which nodes see their edges; attributes need 2")
+        self.latent_dim, self.attributes, self.device, self.seed = latent_dim, attributes, device, seed
+        self.reader = CloudReader(dim, order, margin, consensus)
+        self.architecture: dict[str, Any] = {  # of the network
+            "token_dim": token_dim, "latent_tokens": latent_dim // token_dim, "bundle": bundle,
+            "encoder_layers": encoder_layers, "encoder_hidden": encoder_hidden, "encoder_heads": encoder_heads,
+            "decoder_layers": decoder_layers, "decoder_hidden": decoder_hidden, "decoder_heads": decoder_heads,
+            "passes": passes, "variational": variational,
+        }  # fmt: skip
+        self.loss_weights: dict[str, Any] = {
+            "kl_weight": kl_weight, "kl_epochs": kl_epochs, "rho": rho, "feature_weight": feature_weight,
+        }  # fmt: skip
+        self.training: dict[str, Any] = {
+            "lr": lr, "weight_decay": weight_decay, "batch_size": batch_size, "epochs": epochs, "minutes": minutes,
+            "core_minutes": core_minutes, "patience": patience, "validations": validations,
+        }  # fmt: skip
+        self.precision = precision
+        self.schema: Schema | None = None
+        self.max_nodes = 0
+        self.network: SequentialNetwork
+
+    # -- fit ----------------------------------------------------------------------------------------------------------
+
+    def fit(
+        self, graphs: Sequence[Graph], validation: Sequence[Graph] | None = None, session: Session = ALONE
+    ) -> list[dict[str, Any]]:
+        """Fit clouds, then train; the weights with the best validation score are kept."""
+        graphs, validation = hold_out(graphs, validation, self.seed)
+        self.schema = Schema.of([*graphs, *validation]) if self.attributes != "ignored" else None
+        clouds = self.reader.fit(graphs, progress=session.progress)
+        held_out = self.read(validation, progress=session.progress)
+        self.max_nodes = HEADROOM * max(graph.n for graph in [*graphs, *validation])
+        self.network = self._built()
+        sequences = Sequences(clouds, self.schema)
+        tokens = self.training["batch_size"] * float(sequences.sizes.mean()) / self.architecture["bundle"]
+        trainer = Trainer(
+            self.network,
+            sequences,
+            self._objective(),
+            lambda: self._validated(held_out),
+            **self.training,
+            autocast=self._autocast(tokens),
+            seed=self.seed,
+            run=session.folder,
+            keep_best=session.keep,
+            peers=session.peers,
+            progress=session.progress,
+        )
+        history = trainer.run(session.resume).history
+        self.network.eval()
+        return history
+
+    def _built(self) -> SequentialNetwork:
+        features = self.schema
+        with deterministic(self.seed):
+            network = SequentialNetwork(
+                int(self.reader.dim),
+                **self.architecture,
+                node_features=features.node.width if features else 0,
+                edge_features=features.edge.width if features else 0,
+                decodes_features=self.attributes == "decoded",
+            )
+        return network.to(torch_device(self.device)).eval()
+
+    def _objective(self) -> Loss:
+        node, edge = (self.schema.node, self.schema.edge) if self.schema else (None, None)
+        return partial(
+            sequential_objective,
+            **self.loss_weights,
+            node_categories=[len(known) for known in node.categories] if node else (),
+            edge_categories=[len(known) for known in edge.categories] if edge else (),
+        )
+
+    def _validated(self, held_out: Sequence[SequenceReading]) -> dict[str, float]:
+        scores = self.scores(held_out)
+        if self.schema is not None and self.attributes == "decoded":
+            scores["choice"] = validation_choice(scores, self.schema)
+        return scores
+
+    def _autocast(self, tokens: float) -> bool:
+        """Whether to train in bfloat16, by the tokens of a batch."""
+        pays = self.precision == "auto" and bfloat16_pays(torch_device(self.device), tokens)
+        return pays or self.precision == "bfloat16"
+
+    # -- read, encode, decode -----------------------------------------------------------------------------------------
+
+    def why_not(self, graph: Graph) -> str | None:
+        if graph.n > MAX_READ:
+            return f"it has {graph.n} nodes; at most {MAX_READ} are read: leave it out"
+        return (self.schema and self.schema.why_not(graph)) or self.reader.why_not(graph)
+
+    def lossy(self, reading: SequenceReading) -> str | None:
+        if reading.ordered.n > self.max_nodes:
+            return f"it has {reading.ordered.n} nodes; decoding stops at {self.max_nodes}"
+        return self.schema.unknown(reading.ordered) if self.schema else None
+
+    def read(self, graphs: Sequence[Graph], *, n_jobs: int = 1, progress: bool = False) -> list[SequenceReading]:
+        clouds = self.reader.read(graphs, n_jobs=n_jobs, progress=progress) if graphs else []
+        return [SequenceReading(cloud.ordered_graph, cloud) for cloud in clouds]
+
+    @torch.inference_mode()
+    def encode(
+        self, readings: Sequence[SequenceReading], *, batch_size: int | None = None, n_jobs: int = 1
+    ) -> NDArray[np.float32]:
+        z = np.empty((len(readings), self.latent_dim), dtype=np.float32)
+        sequences = Sequences([reading.cloud for reading in readings], self.schema)
+        for chosen in sequences.by_size(batch_size or BATCH):
+            batch = sequences[chosen].to(torch_device(self.device))
+            z[chosen] = self.network.encode(batch.balls, batch.sizes, batch.attributes).float().cpu().numpy()
+        return z
+
+    @torch.inference_mode()
+    def decode(self, z: NDArray[np.float32]) -> list[Decoding]:
+        check_latent(z, self.latent_dim)
+        decodings = []
+        for begin in range(0, len(z), BATCH):
+            rows = torch.from_numpy(z[begin : begin + BATCH]).to(torch_device(self.device))
+            decoded = self.network.decode(rows, self.max_nodes)
+            graphs = graphs_of_balls(decoded.balls.float().cpu().numpy(), decoded.sizes.cpu().numpy())
+            if self.schema is not None and self.attributes == "decoded":
+                graphs = self._with_attributes(decoded, graphs, self.schema)
+            parts = (decoded.balls, decoded.sizes, decoded.stop_probability, decoded.truncated)
+            balls, sizes, stop, truncated = (part.cpu().numpy() for part in parts)
+            decodings += [
+                Decoding(graph, balls[row, : sizes[row]], stop[row, : sizes[row]], bool(truncated[row]))
+                for row, graph in enumerate(graphs)
+            ]
+        return decodings
+
+    def _with_attributes(self, decoded: Decoded, graphs: list[Graph], schema: Schema) -> list[Graph]:
+        """Graphs with the attributes that the heads read off the decoder's tokens."""
+        counts = [len(graph.edges) for graph in graphs]
+        nodes = np.zeros((len(graphs), decoded.balls.shape[1], 0), np.float32)
+        edges = np.zeros((sum(counts), 0), np.float32)
+        if decoded.node_features is not None:
+            nodes = decoded.node_features.float().cpu().numpy()
+        if decoded.vectors is not None:
+            pairs = np.concatenate([np.empty((0, 2), np.int64), *(graph.edges for graph in graphs)])
+            joined = np.column_stack([np.repeat(np.arange(len(graphs)), counts), pairs])  # (M, 3)
+            given = self.network.edge_features(decoded.vectors, torch.from_numpy(joined).to(decoded.balls.device))
+            edges = given.float().cpu().numpy()
+        each = np.split(edges, np.cumsum(counts)[:-1])
+        return [
+            schema.dress(graph, schema.node.read(nodes[row, : graph.n]), schema.edge.read(own))
+            for row, (graph, own) in enumerate(zip(graphs, each, strict=True))
+        ]
+
+    # -- state --------------------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        reader = self.reader.state()
+        facts = {"max_nodes": self.max_nodes, "reader": dict(reader.facts)}
+        facts |= {"schema": self.schema.to_json()} if self.schema else {}
+        tensors = prefixed("network", self.network.state_dict(), ".")
+        return State(tensors | prefixed("reader", reader.tensors, "."), facts)
+
+    @classmethod
+    def from_state(cls, state: State, **parameters: Any) -> Self:
+        model = cls(**parameters)
+        facts = state.facts
+        check_number("max_nodes", facts["max_nodes"], int, 1, HEADROOM * MAX_READ)
+        model.reader.restored(State(parts_of(state.tensors, "reader."), facts["reader"]))
+        model.schema = Schema.from_json(facts["schema"]) if "schema" in facts else None
+        model.max_nodes = int(facts["max_nodes"])
+        model.network = model._built()
+        model.network.load_state_dict(parts_of(state.tensors, "network."))
+        return model
