@@ -29,7 +29,7 @@ CATEGORIES = 9  # different whole numbers up to which a label is a category
 FINE = 256  # places on paper are kept to this part of a bond
 
 STYLES = ("explore.css",)
-SCRIPTS = ("contexts.js", "decoder.js", "store.js", "map.js", "live.js", "film.js", "search.js", "explore.js")
+SCRIPTS = ("decoder.js", "folds.js", "contexts.js", "store.js", "map.js", "live.js", "film.js", "search.js", "explore.js")
 
 
 def explore(
@@ -60,7 +60,7 @@ def explore(
             f"take some of them: --sample {MOST}, or geogae.datasets.sample(graphs, {MOST})"
         )
     given = {name: _checked(name, numbers, len(graphs)) for name, numbers in (values or {}).items()}
-    seen = see(model, graphs)
+    seen = see(model, graphs, progress=progress)
     chemistry = chemistry_of(seen.graphs, elements, bonds)
     decoder = browser_decoder(model)
     drawn = [chemistry.molecule_graph(graph) for graph in seen.graphs] if chemistry else None

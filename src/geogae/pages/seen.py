@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,29 +32,38 @@ class Seen(NamedTuple):
         return 1 - np.array([metrics.edge_f1(true, back) for true, back in zip(self.graphs, self.back, strict=True)])
 
 
-def see(model: GeoGAE, graphs: Sequence[Graph]) -> Seen:
+def see(model: GeoGAE, graphs: Sequence[Graph], *, progress: bool = False) -> Seen:
     """Encode and decode; graphs that cannot be encoded are left out, and counted."""
-    readable = np.flatnonzero(model.reads(graphs))
-    if not len(readable):
-        raise GeoGAEError(f"the model can encode none of the {len(graphs)} graphs; {_reason(model, graphs[0])}")
-    chosen = [graphs[i] for i in readable]
-    z = model.encode(chosen)
-    clouds = model._own_clouds(chosen)
-    decodings = model.decode(z, details=True)
-    lost = len(graphs) - len(chosen)
-    first = next((graph for i, graph in enumerate(graphs) if i not in set(readable.tolist())), None)
+    autoencoder = model.autoencoder_
+    reasons = [autoencoder.why_not(graph) for graph in graphs]
+    places = np.flatnonzero([reason is None for reason in reasons])
+    lost = [reason for reason in reasons if reason is not None]
+    if not len(places):
+        raise GeoGAEError(f"the model can encode none of the {len(graphs)} graphs; the first: {lost[0]}")
+    chosen = [graphs[i] for i in places]
+    readings = autoencoder.read(chosen, progress=progress)
+    z = autoencoder.encode(readings)
+    decodings = autoencoder.decode(z)
     return Seen(
-        places=readable,
-        graphs=[cloud.ordered_graph for cloud in clouds],
-        balls=[cloud.balls for cloud in clouds],
+        places=places,
+        graphs=[reading.ordered for reading in readings],
+        balls=_balls(readings),
         z=z,
         back=[decoding.graph for decoding in decodings],
-        back_balls=[decoding.balls for decoding in decodings],
+        back_balls=_balls(decodings),
         descriptor=describe(model, chosen),
-        left_out=f"{lost} of {len(graphs)} graphs cannot be encoded and are not shown; {_reason(model, first)}"
-        if first is not None
+        left_out=f"{len(lost)} of {len(graphs)} graphs cannot be encoded and are not shown; the first: {lost[0]}."
+        if lost
         else "",
     )
+
+
+def _balls(parts: Sequence[Any]) -> list[NDArray[np.float32]] | None:
+    """The balls of readings or decodings; None where an autoencoder has no geometry."""
+    found = [getattr(part, "balls", None) for part in parts]
+    found = [part.cloud.balls if balls is None and hasattr(part, "cloud") else balls
+             for part, balls in zip(parts, found, strict=True)]  # fmt: skip
+    return None if any(balls is None for balls in found) else found
 
 
 def describe(model: GeoGAE, graphs: Sequence[Graph]) -> NDArray[np.float32] | None:
@@ -64,11 +73,3 @@ def describe(model: GeoGAE, graphs: Sequence[Graph]) -> NDArray[np.float32] | No
         return None if describe is None else np.asarray(describe(graphs), dtype=np.float32)
     except GeoGAEError:
         return None
-
-
-def _reason(model: GeoGAE, graph: Graph) -> str:
-    try:
-        model.encode([graph])
-    except GeoGAEError as error:
-        return f"the first: {error}"
-    return ""

@@ -1,5 +1,7 @@
 // Arrays as packing.py writes them, and data elements of the page.
 
+const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
+
 const ARRAY_TYPES = {
   u1: Uint8Array, i1: Int8Array, u2: Uint16Array, i2: Int16Array, i4: Int32Array, i8: BigInt64Array,
   f4: Float32Array, f8: Float64Array,

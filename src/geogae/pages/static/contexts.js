@@ -1,6 +1,6 @@
-// Categories by their ranks: what one expects of a node or an edge, given the graph and all that was read by then.
+// Categories by their context ranks: what is expected of a node or an edge, given the graph and what was read before.
 //
-// The counterpart of the Python side's context tables; hashes are 64-bit integers that wrap, as BigInt.
+// The counterpart of autoencoders/slots/context_ranks.py; hashes are 64-bit integers that wrap, as BigInt.
 
 const LEVELS = 8, ROUNDS = 3, BLEND = 2.0;
 
@@ -13,44 +13,42 @@ function mix(value) {  // the finaliser of splitmix64
   return value ^ (value >> 31n);
 }
 
-class ContextTables {
+class Attributes {
   constructor(packed) {
     Object.assign(this, packed);
     for (const name of ["contexts", "codes", "counts"]) this[name] = unpack(packed[name]);
+    this.width = packed.node_width + packed.edge_places * packed.edge_width;
   }
 
-  // Codes of nodes and of edges, row by row, out of what the slots carry behind their balls.
-  read({ n, edges }, slots, width, dim) {
-    const nodeColumns = this.node_sizes.length, edgeColumns = this.edge_sizes.length, count = edges.length / 2;
-    const order = Array.from({ length: count }, (_, e) => e);
-    order.sort((a, b) => edges[2 * a + 1] - edges[2 * b + 1] || edges[2 * a] - edges[2 * b]);  // by the later end
-    const around = neighbourhoods(n, edges);
-    const walk = { n, around, colours: structureHashes(around), label: new Array(n).fill(0n), kind: new Array(count).fill(-1n) };
-    const rank = (at) => rint(2 ** clamp(Math.fround(slots[at] / this.unit), 0, 40) - 1);
-    const nodeCodes = new Int32Array(n * nodeColumns), edgeCodes = new Int32Array(count * edgeColumns);
-    for (let i = 0; i < n; i++) {
-      for (let column = 0; column < nodeColumns; column++) {
-        const contexts = nodeContexts(walk, i, wrap(walk.label[i] + mix(BigInt(column))));
-        const code = this.ranked(contexts, this.node_sizes[column], rank(i * width + dim + column));
-        nodeCodes[i * nodeColumns + column] = code;
-        walk.label[i] = mix(walk.label[i] ^ mix(BigInt(code + 1)));
-      }
-    }
+  unfold(graph) { return graph; }
+
+  // Categories of the nodes, in their order, then of the edges, by their later end.
+  read(graph, slot) {
+    if (!this.decoded) return;
+    const { n, pairs, counts } = graph, around = neighbourhoods(n, pairs);
+    const order = pairs.map((_, e) => e).sort((a, b) => pairs[a][1] - pairs[b][1] || pairs[a][0] - pairs[b][0]);
+    const walk = { around, colours: structureHashes(around, counts), label: new Array(n).fill(0n), kind: new Array(pairs.length).fill(-1n) };
+    const rank = (i, k) => rint(2 ** clamp(Math.fround(slot(i, k) / this.unit) || 0, 0, 40) - 1);
+    graph.nodes = Array.from({ length: n }, (_, i) => this.node_values.map((values, column) => {
+      const contexts = nodeContexts(walk, i, wrap(walk.label[i] + mix(BigInt(column))));
+      const code = this.ranked(contexts, values.length, rank(i, column));
+      walk.label[i] = mix(walk.label[i] ^ mix(BigInt(code + 1)));
+      return values[code];
+    }));
     const places = new Int32Array(n);  // edges to earlier nodes so far
+    graph.kinds = new Array(pairs.length);
     for (const e of order) {
-      const i = edges[2 * e], j = edges[2 * e + 1];
-      const place = Math.min(places[j]++, Math.max(0, this.edge_places - 1));
-      const begin = j * width + dim + this.node_width + this.edge_width * place;
+      const [i, j] = pairs[e], place = Math.min(places[j]++, Math.max(0, this.edge_places - 1));
+      const begin = this.node_width + this.edge_width * place;
       let own = 0n;
-      for (let column = 0; column < edgeColumns; column++) {
+      graph.kinds[e] = this.edge_values.map((values, column) => {
         const contexts = edgeContexts(walk, i, j, mix(wrap(own + BigInt(column))));
-        const code = this.ranked(contexts, this.edge_sizes[column], rank(begin + column));
-        edgeCodes[e * edgeColumns + column] = code;
+        const code = this.ranked(contexts, values.length, rank(j, begin + column));
         own = mix(own ^ mix(BigInt(code + 1)));
-      }
+        return values[code];
+      });
       walk.kind[e] = own;
     }
-    return { nodeCodes, edgeCodes };
   }
 
   // The code that has this rank among what is expected in these contexts, from coarse to fine.
@@ -87,17 +85,16 @@ class ContextTables {
   }
 }
 
-function neighbourhoods(n, edges) {  // of each node, [neighbour, edge] pairs
+const SLOT_FEATURES = { leaves: Leaves, twins: Twins, attributes: Attributes };
+
+function neighbourhoods(n, pairs) {  // of each node, [neighbour, edge] pairs
   const around = Array.from({ length: n }, () => []);
-  for (let e = 0; e < edges.length / 2; e++) {
-    around[edges[2 * e]].push([edges[2 * e + 1], e]);
-    around[edges[2 * e + 1]].push([edges[2 * e], e]);
-  }
+  pairs.forEach(([i, j], e) => { around[i].push([j, e]); around[j].push([i, e]); });
   return around;
 }
 
-function structureHashes(around) {  // hashes of the structure around each node: its degree, then that of its neighbours, …
-  const rounds = [around.map((arcs) => BigInt(arcs.length))];
+function structureHashes(around, counts) {  // around each node: its degree and counts, its neighbours', and so on
+  const rounds = [around.map((arcs, i) => counts[i].reduce((hash, count) => mix(hash ^ mix(BigInt(count))), BigInt(arcs.length)))];
   for (let depth = 0; depth < ROUNDS; depth++) {
     const before = rounds[depth], mixed = before.map(mix);
     rounds.push(before.map((own, i) => {
@@ -110,7 +107,7 @@ function structureHashes(around) {  // hashes of the structure around each node:
 }
 
 function nodeContexts({ around, colours, label }, i, own) {
-  let near = 0n, far = 0n;
+  let near = 0n, far = 0n;  // sums of hashes: of sets with repeats
   for (const [j] of around[i]) {
     if (j >= i) continue;
     near += mix(label[j]);
@@ -125,12 +122,11 @@ function nodeContexts({ around, colours, label }, i, own) {
 
 function edgeContexts({ around, colours, label, kind }, i, j, own) {
   const sums = new Array(LEVELS).fill(0n);
-  for (const [end, other] of [[i, j], [j, i]]) {
+  for (const [end, other] of [[i, j], [j, i]]) {  // sums: the two ends have no order
     let edges = 0n, near = 0n;
     for (const [k, e] of around[end]) {
-      const known = kind[e];
-      if (known !== -1n) edges += mix(known);
-      if (k !== other) near += mix(label[k] ^ mix(known));
+      if (kind[e] !== -1n) edges += mix(kind[e]);
+      if (k !== other) near += mix(label[k] ^ mix(kind[e]));
     }
     const e = mix(wrap(edges)), named = label[end];
     sums[1] += mix(named);

@@ -27,18 +27,7 @@ class Store {
   // What comes back from the graph's own z: decoded here, or in Python if there is no decoder for the browser.
   back(i) { return this.decoder ? this.decode(this.z(i)) : this.dressed(this.backGraphs(i)); }
 
-  decode(z) {
-    const graph = this.decoder.decode(z), known = this.decoder.context;
-    if (known) {  // codes to the values that they stand for
-      graph.nodeColumns = known.node_values.length;
-      graph.edgeColumns = known.edge_values.length;
-      graph.nodeCodes = graph.nodeCodes.map((code, at) => known.node_values[at % graph.nodeColumns][code]);
-      graph.edgeCodes = graph.edgeCodes.map((code, at) => known.edge_values[at % graph.edgeColumns][code]);
-      if (!graph.nodeColumns) graph.nodeCodes = null;
-      if (!graph.edgeColumns) graph.edgeCodes = null;
-    }
-    return this.dressed({ ...graph, dim: this.dim });
-  }
+  decode(z) { return this.dressed(this.decoder.decode(z)); }
 
   // With atoms and bonds if the categories are those of molecules, else with the kinds of its nodes.
   dressed(graph) {
