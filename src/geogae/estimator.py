@@ -9,7 +9,7 @@ import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,12 +17,16 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from geogae import autoencoders, presets
-from geogae.autoencoders import Autoencoder, Session, State
+from geogae.autoencoders import Autoencoder, Decoding, Session, State
+from geogae.autoencoders.base import as_vectors
 from geogae.errors import GeoGAEError
 from geogae.formats import as_graphs, is_graph, to_molecules
 from geogae.graph import Graph
 from geogae.model_folder import CONFIG, load_folder, save_folder
 from geogae.training.distributed import Processes
+
+if TYPE_CHECKING:
+    from rdkit.Chem import Mol
 
 log = logging.getLogger("geogae")
 
@@ -168,11 +172,11 @@ class GeoGAE(TransformerMixin, BaseEstimator):
         return z[0] if is_graph(graphs) else z
 
     @overload
-    def decode(self, z: ArrayLike) -> Any: ...
+    def decode(self, z: ArrayLike) -> list[Graph] | Graph: ...
     @overload
-    def decode(self, z: ArrayLike, *, details: Literal[True]) -> Any: ...
+    def decode(self, z: ArrayLike, *, details: Literal[True]) -> list[Decoding] | Decoding: ...
     @overload
-    def decode(self, z: ArrayLike, *, molecules: Literal[True]) -> Any: ...
+    def decode(self, z: ArrayLike, *, molecules: Literal[True]) -> list[Mol | None] | Mol | None: ...
     def decode(self, z: ArrayLike, *, details: bool = False, molecules: bool = False) -> Any:
         """Graphs from vectors, nodes in the model's order; one graph for a 1-D z.
 
@@ -182,11 +186,8 @@ class GeoGAE(TransformerMixin, BaseEstimator):
         """
         if details and molecules:
             raise GeoGAEError("details=True and molecules=True exclude each other; a Decoding's graph has to_rdkit()")
-        autoencoder = self._fitted()
-        vectors = _vectors(z)
-        decodings = autoencoder.decode(np.atleast_2d(vectors))
-        if cut := sum(decoding.truncated for decoding in decodings):
-            log.warning("%d of %d graphs are cut at the model's limit of nodes", cut, len(decodings))
+        vectors = as_vectors(z)
+        decodings = self._decode(np.atleast_2d(vectors))
         result: Sequence[Any] = decodings
         if not details:
             graphs = [decoding.graph for decoding in decodings]
@@ -197,7 +198,13 @@ class GeoGAE(TransformerMixin, BaseEstimator):
         return np.atleast_2d(self.encode(graphs))
 
     def inverse_transform(self, z: ArrayLike) -> list[Graph]:
-        return self.decode(np.atleast_2d(_vectors(z)))
+        return [decoding.graph for decoding in self._decode(np.atleast_2d(as_vectors(z)))]
+
+    def _decode(self, z: NDArray[np.float32]) -> list[Decoding]:
+        decodings = self._fitted().decode(z)
+        if cut := sum(decoding.truncated for decoding in decodings):
+            log.warning("%d of %d graphs are cut at the model's limit of nodes", cut, len(decodings))
+        return decodings
 
     def score(self, graphs: Any, y: Any = None) -> float:
         """The paper's F1."""
@@ -245,17 +252,6 @@ class GeoGAE(TransformerMixin, BaseEstimator):
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise GeoGAEError(f"{Path(path) / CONFIG} does not fit its weights ({reason}); train again") from None
         return model
-
-
-def _vectors(z: ArrayLike) -> NDArray[np.float32]:
-    try:
-        given = np.asarray(z)
-        if given.dtype.kind not in "biuf":
-            raise TypeError
-        with np.errstate(over="ignore"):  # what is too large is infinite then, which is an error of its own
-            return given.astype(np.float32)
-    except (TypeError, ValueError, RuntimeError):  # torch has the last for what needs a gradient
-        raise GeoGAEError("z must be real numbers: one vector or a (count, latent_dim) array") from None
 
 
 def _name(graph: Graph, index: int) -> str:

@@ -9,14 +9,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
+import platformdirs
+
 from geogae.errors import GeoGAEError
 
 
 def cache_folder() -> Path:
-    """``$GEOGAE_CACHE``, or ``geogae`` in the user's cache folder (``$XDG_CACHE_HOME``, ``~/.cache``)."""
+    """``$GEOGAE_CACHE``, or ``geogae`` in the folder that the system has for caches (``~/.cache`` on Linux)."""
     if chosen := os.environ.get("GEOGAE_CACHE"):
         return Path(chosen).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "geogae"
+    return platformdirs.user_cache_path("geogae", appauthor=False)
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def test_help_of_a_verb_has_examples(run: Run, verb: str) -> None:
 
 def test_defaults_are_those_of_the_library() -> None:
     options, arguments = inspect.signature(cloud_verb).parameters, inspect.signature(fit_clouds).parameters
-    assert all(options[name].default == arguments[name].default for name in ("dim", "order", "device", "threads"))
+    assert all(options[name].default == arguments[name].default for name in ("dim", "order", "device", "n_jobs"))
 
 
 def test_version(run: Run) -> None:
@@ -186,7 +186,7 @@ def test_inexact_clouds(run: Run, strict: bool) -> None:
     code, out, err = run("cloud", "mine.jsonl", *few, *(["--strict"] * strict))
     assert code == int(strict)
     assert json.loads(out)["inexact"] == ["cycle"]
-    assert err.startswith("warning: dim=2 leaves 1 of 2 graphs inexact (cycle); try dim=3")
+    assert err.startswith("warning: dim=2 leaves 1 of 2 graphs inexact: cycle")
     assert files() == ["mine.jsonl"] if strict else ["clouds.npz", "mine.jsonl"]
 
 
@@ -222,7 +222,7 @@ BAD = {
     "order": (["MUTAG", "--order", "x"], "order='x' is not known; valid are greedy, axis"),
     "margin": (["MUTAG", "--margin", "-1"], "margin=-1.0 must be"),
     "tries": (["MUTAG", "--tries", "0"], "tries=0 must be"),
-    "threads": (["MUTAG", "--threads", "0"], "Invalid value for '--threads'"),
+    "jobs": (["MUTAG", "--jobs", "0"], "n_jobs=0 must be a whole number of workers, or -1 for all cores"),
     "device": (["MUTAG", "--dim", "3", "--device", "warp", "--no-cache"], "device='warp' cannot be used"),
     "first and sample": (["MUTAG", "--first", "1", "--sample", "1"], "--first and --sample exclude each other"),
     "too many": (["MUTAG", "--sample", "189"], "--sample 189 must be from 1 to 188"),

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 
 from geogae import datasets
 from geogae.errors import GeoGAEError
-from geogae.geometry import fitting
+from geogae.geometry import canonical, fitting
 from geogae.geometry.cache import Fit
 from geogae.geometry.descent import merge_adjacent_twins
 from geogae.geometry.fitting import fit_clouds
@@ -152,19 +152,20 @@ def test_auto_serves_the_hardest_graph() -> None:
 
 def test_strict_names_the_graphs_and_a_remedy(caplog: pytest.LogCaptureFixture) -> None:
     named = Graph(6, CYCLE.edges, name="benzene")
-    line = "dim=2 leaves 2 of 3 graphs inexact (benzene, #2); try dim=3, or more than tries=2 and budget=2e+10"
+    line = "dim=2 leaves 2 of 3 graphs inexact: benzene, #2"
     with pytest.raises(GeoGAEError) as caught:
         fit([named, PATH, plain(nx.cycle_graph(4))], 2, tries=2, strict=True)
-    assert str(caught.value) == line and not caplog.messages
+    remedy = "try dim=3, or more than tries=2 and budget=2e+10"
+    assert str(caught.value) == f"{line}; {remedy}" and not caplog.messages
     clouds = fit([named, PATH, plain(nx.cycle_graph(4))], 2, tries=2)
     assert caplog.messages == [line] and [c.exact for c in clouds] == [False, True, False]
-    with pytest.raises(GeoGAEError, match=r"7 of 7 graphs inexact \(#0, #1, #2, #3, #4, …\)"):
+    with pytest.raises(GeoGAEError, match=r"7 of 7 graphs inexact: #0, #1, #2, #3, #4, …;"):
         fit([CYCLE] * 7, 2, tries=1, strict=True)
 
 
 def test_a_labelling_that_gives_up_is_said(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    real = fitting.canonical_labelling
-    monkeypatch.setattr(fitting, "canonical_labelling", lambda graph: real(graph, budget=1))
+    real = canonical.canonical_labelling
+    monkeypatch.setattr(canonical, "canonical_labelling", lambda graph: real(graph, budget=1))
     (cloud,) = fit([plain(nx.petersen_graph())], 5)
     assert cloud.exact and not cloud.canonical
     assert caplog.messages == ["1 graphs are too symmetric for the labelling's budget: renumbered, they may differ"]
@@ -200,7 +201,7 @@ def test_a_labelling_that_gives_up_is_said(monkeypatch: pytest.MonkeyPatch, capl
         ({"budget": np.nan}, "budget=nan must be at least 1"),
         ({"seed": -1}, "seed=-1 must be a whole number, at least 0"),
         ({"seed": 1.5}, "seed=1.5 must be a whole number, at least 0"),
-        ({"threads": 0}, "threads=0 must be a whole number, at least 1, or None for all cores"),
+        ({"n_jobs": 0}, "n_jobs=0 must be a whole number of workers, or -1 for all cores"),
         ({"device": "abacus"}, "device='abacus' cannot be used: "),
         ({"cache": None}, "cache=None must be True, False or the path of a file"),
     ],
@@ -221,7 +222,7 @@ def test_numbers_of_numpy_are_numbers(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_the_seed_changes_the_noise_and_nothing_else_does() -> None:
     graph = random_graph(20, 0.2, seed=0)
-    first, again, other = (fit([graph], 5, seed=seed, threads=seed + 1)[0] for seed in (0, 0, 1))
+    first, again, other = (fit([graph], 5, seed=seed, n_jobs=seed + 1)[0] for seed in (0, 0, 1))
     np.testing.assert_array_equal(first.balls, again.balls)
     assert other.exact and not np.allclose(first.centers, other.centers, atol=1e-3)
 
@@ -283,7 +284,7 @@ def test_an_interrupt_keeps_what_was_fitted(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(fitting, "fit_topology", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        fit(members, 3, cache=tmp_path / "clouds", threads=1)
+        fit(members, 3, cache=tmp_path / "clouds", n_jobs=1)
     assert fitted[:2] == [9, 8]
     monkeypatch.setattr(fitting, "fit_topology", lambda graph, *rest: fitted.append(-graph.n) or real(graph, *rest))
     assert all(cloud.exact for cloud in fit(members, 3, cache=tmp_path / "clouds"))

@@ -18,7 +18,7 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from geogae import metrics
@@ -199,6 +199,18 @@ def torch_device(name: str) -> torch.device:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     return torch.device(name)
+
+
+def as_vectors(z: ArrayLike) -> NDArray[np.float32]:
+    """One vector or rows of vectors, as float32."""
+    try:
+        given = np.asarray(z)
+        if given.dtype.kind not in "biuf":
+            raise TypeError
+        with np.errstate(over="ignore"):  # what is too large is infinite then, which is an error of its own
+            return given.astype(np.float32)
+    except (TypeError, ValueError, RuntimeError):  # torch has the last for what needs a gradient
+        raise GeoGAEError("z must be real numbers: one vector or a (count, latent_dim) array") from None
 
 
 def check_latent(z: NDArray[np.float32], latent_dim: int) -> None:

@@ -43,7 +43,7 @@ class CloudReader:
             return consensus_clouds(graphs, self.consensus, progress=progress)
         return fit_clouds(
             graphs, self.dim, order=self.order,  # type: ignore[arg-type]
-            margin=self.margin, threads=max(n_jobs, torch.get_num_threads()),
+            margin=self.margin, n_jobs=max(n_jobs, torch.get_num_threads()),
             progress=progress,
         )  # fmt: skip
 

@@ -33,7 +33,7 @@ from geogae.autoencoders.base import (
 )
 from geogae.autoencoders.clouds import CloudReader
 from geogae.autoencoders.linear_decoder import NOISE, LinearDecoder
-from geogae.autoencoders.slots import FEATURES, Attributes, Leaves, SlotFeature, SlotFeatures, SlotValues, Twins
+from geogae.autoencoders.slots import FEATURES, Attributes, Folded, Leaves, SlotFeature, SlotFeatures, SlotValues, Twins
 from geogae.autoencoders.slots.base import without_columns
 from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import HyperballCloud, graphs_of_balls
@@ -43,7 +43,8 @@ BATCH = 256  # graphs at a time
 PAIRS = 1 << 26  # of nodes in a batch at most: 64 MiB of adjacency
 ROOM = 4  # times the largest graph of the fit is the largest that can be encoded
 FOLDS: tuple[tuple[str, type[Leaves] | type[Twins]], ...] = (("leaves", Leaves), ("twins", Twins))  # in this order
-CLEAR, PERHAPS = 0.5, 0.8  # shares of nodes left, below which nodes are folded, and below which validation decides
+PERHAPS = 0.8  # share of nodes left, below which validation graphs decide whether nodes are folded
+CLEAR = 0.5  # share left, below which leaves are folded without a trial: the clouds of the whole graphs cost too much
 
 
 class CloudReading(NamedTuple):
@@ -144,7 +145,8 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
                 continue
             feature = kind.of(plain)
             left = sum(feature.fold(graph).core.n for graph in plain) / sum(graph.n for graph in plain)
-            choices.append((True,) if left < CLEAR else (False, True) if left < PERHAPS else (False,))
+            clear = name == "leaves" and left < CLEAR
+            choices.append((True,) if clear else (False, True) if left < PERHAPS else (False,))
         return [(leaves, twins) for leaves, twins in product(*choices)]
 
     def _fit(
@@ -153,14 +155,15 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         """Fit with some folds; the readings of the validation graphs."""
         features: list[SlotFeature] = []
         cores = [self._stripped(graph) for graph in graphs]
-        for (_, kind), folded in zip(FOLDS, folds, strict=True):
-            if folded:
+        for (_, kind), chosen in zip(FOLDS, folds, strict=True):
+            if chosen:
                 feature = kind.of(cores)
                 features.append(feature)
-                cores = [feature.fold(core).core for core in cores]
+                cores = [feature.fold(core).core for core in cores] if kind is Leaves else cores
         self.features = SlotFeatures(features)
         self.reader = CloudReader(**self.cloud_parameters)  # type: ignore[arg-type]
-        readings = self._read(graphs, self.reader.fit(cores, progress=progress))
+        folded = [self.features.fold(self._stripped(graph)) for graph in graphs]
+        readings = self._read(graphs, folded, self.reader.fit([core for core, _ in folded], progress=progress))
         held_out = self._read_all(validation, progress=progress)
         if self.schema is not None:
             count = self.features.columns
@@ -205,16 +208,21 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         return graph.topology() if self.attributes == "ignored" else graph
 
     def _read_all(self, graphs: Sequence[Graph], **how: Any) -> list[CloudReading]:
-        cores = [self.features.fold(self._stripped(graph))[0] for graph in graphs]
-        return self._read(graphs, self.reader.read(cores, **how) if graphs else [])
+        folded = [self.features.fold(self._stripped(graph)) for graph in graphs]
+        return self._read(graphs, folded, self.reader.read([core for core, _ in folded], **how) if graphs else [])
 
-    def _read(self, graphs: Sequence[Graph], clouds: Sequence[HyperballCloud]) -> list[CloudReading]:
+    def _read(
+        self,
+        graphs: Sequence[Graph],
+        folded: Sequence[tuple[Graph, Sequence[Folded]]],
+        clouds: Sequence[HyperballCloud],
+    ) -> list[CloudReading]:
         readings = []
-        for graph, cloud in zip(graphs, clouds, strict=True):
+        for graph, (_, steps), cloud in zip(graphs, folded, clouds, strict=True):
             assert cloud.graph is not None
             order = cloud.order
-            for folded in reversed(self.features.fold(self._stripped(graph))[1]):
-                order = folded.order(order)
+            for step in reversed(steps):
+                order = step.order(order)
             readings.append(CloudReading(graph.relabel(order), cloud.graph.relabel(cloud.order), cloud.balls))
         return readings
 

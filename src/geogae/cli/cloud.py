@@ -32,7 +32,7 @@ def cloud(
     start: Annotated[
         str, Option(metavar="mds|random", help="Where the fit begins; random is the paper's.")
     ] = Recipe.start,
-    order: Annotated[str, Option(metavar="greedy|axis", help="Node order; greedy is the paper's.")] = "greedy",
+    order: Annotated[str, Option(metavar="greedy|axis|…", help="Node order; greedy is the paper's.")] = "greedy",
     margin: Annotated[float, Option(help="By how much the rule should be right.")] = Recipe.margin,
     tries: Annotated[int, Option(help="Tries for a graph that stays inexact.")] = Recipe.tries,
     budget: Annotated[
@@ -41,7 +41,7 @@ def cloud(
     seed: Annotated[int, Option(min=0, help="Seed of the fits and of --sample.")] = Recipe.seed,
     first: Annotated[int | None, Option(metavar="N", help="Only the first N graphs.")] = None,
     sample: Annotated[int | None, Option(metavar="N", help="Only N graphs drawn at random.")] = None,
-    threads: Annotated[int | None, Option(min=1, help="Threads; all cores if not given.")] = None,
+    n_jobs: Annotated[int, Option("--jobs", help="Workers; -1: all cores.")] = -1,
     device: Annotated[str, Option(help="Where first tries are made: cpu, cuda, …")] = "cpu",
     strict: Annotated[
         bool, Option("--strict", help="Exit with code 1, writing nothing, if a cloud is inexact.")
@@ -67,7 +67,7 @@ def cloud(
 
     how: dict[str, Any] = {
         "dim": dim if dim == "auto" else check_dim(int(dim) if dim.isdecimal() else dim),
-        "order": order, "device": device, "threads": threads, "cache": not no_cache,
+        "order": order, "device": device, "n_jobs": n_jobs, "cache": not no_cache,
         "start": start, "margin": margin, "tries": tries, "budget": budget, "seed": seed,
     }  # fmt: skip
     graphs = read_graphs(data, first=first, sample=sample, seed=seed, simplify=simplify)

@@ -70,8 +70,6 @@ def decode(
       geogae decode runs/qm9 z.npy -o back.smi
     """
     check_writable(output, (".jsonl", ".g6", ".s6", ".npz", ".smi"))
-    import numpy as np
-
     from geogae import formats
     from geogae.formats.jsonl import to_record
     from geogae.formats.optional import require
@@ -79,7 +77,7 @@ def decode(
     smiles = output is not None and output.suffix.lower() == ".smi"
     if smiles:
         require("rdkit.Chem", "chem")
-    graphs = load_run(run).decode(np.atleast_2d(_read_vectors(vectors)))
+    graphs = load_run(run).inverse_transform(_read_vectors(vectors))
     if output is None:
         for graph in graphs:
             typer.echo(json.dumps(to_record(graph)))

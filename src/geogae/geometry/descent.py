@@ -14,7 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from geogae.geometry.cache import Fit
-from geogae.geometry.cloud import RADIUS_SCALE, softplus
+from geogae.geometry.cloud import RADIUS_SCALE
 from geogae.geometry.kernel import descend
 from geogae.geometry.pose import canonical_pose
 from geogae.geometry.recipe import Recipe, Try, tries
@@ -77,14 +77,14 @@ def merge_adjacent_twins(graph: Graph) -> tuple[Graph, NDArray[np.int64]]:
     """The graph with one node for each class of equal closed neighbourhoods, and each node's class, (n,)."""
     closed = graph.adjacency()
     np.fill_diagonal(closed, True)
-    twins, first = _closed_twins(closed)
+    twins, first = closed_twins(closed)
     if len(first) == graph.n:
         return graph, twins
     return Graph(len(first), np.argwhere(np.triu(closed[np.ix_(first, first)], 1))), twins
 
 
 @njit(cache=True, nogil=True)
-def _closed_twins(closed):
+def closed_twins(closed):
     """The class of each node, numbered by its smallest member, and these members; closed is (n, n) with diagonal."""
     n = len(closed)
     degree = closed.sum(axis=1)
@@ -131,20 +131,33 @@ def start_of(
 
 def wrong_pairs(balls: NDArray[np.float32], topology: Graph) -> int:
     """Pairs of nodes that the intersection rule reads wrongly, or by a hair."""
-    radii = RADIUS_SCALE * softplus(balls[:, -1].astype(np.float64))
-    return _count_wrong(balls[:, :-1].astype(np.float64), radii, topology.adjacency())
+    return count_wrong(balls, topology.edges)
 
 
 @njit(cache=True, nogil=True)
-def _count_wrong(centers, radii, joined):
-    n, dim = centers.shape
+def count_wrong(balls, edges):
+    """Pairs of balls (n, d) that intersect and are no edge, or are one and do not; by a hair is wrong either way."""
+    n, dim = balls.shape[0], balls.shape[1] - 1
+    centers, radii = np.empty((n, dim)), np.empty(n)
+    for i in range(n):
+        raw = float(balls[i, dim])
+        radii[i] = RADIUS_SCALE * (max(raw, 0.0) + math.log1p(math.exp(-abs(raw))))
+        for k in range(dim):
+            centers[i, k] = balls[i, k]
     wrong = 0
     for i in range(n):
         for j in range(i):
-            square = 0.0
-            for k in range(dim):
-                square += (centers[i, k] - centers[j, k]) ** 2
-            margin = radii[i] + radii[j] - math.sqrt(square)  # eq. 4
-            if (margin if joined[i, j] else -margin) <= HAIR:
+            if _margin(centers, radii, i, j) >= -HAIR:
                 wrong += 1
+    for i, j in edges:
+        margin = _margin(centers, radii, i, j)
+        wrong += (1 if margin <= HAIR else 0) - (1 if margin >= -HAIR else 0)
     return wrong
+
+
+@njit(cache=True, nogil=True)
+def _margin(centers, radii, i, j):
+    square = 0.0
+    for k in range(centers.shape[1]):
+        square += (centers[i, k] - centers[j, k]) ** 2
+    return radii[i] + radii[j] - math.sqrt(square)  # eq. 4

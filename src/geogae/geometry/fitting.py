@@ -10,36 +10,38 @@ import logging
 import os
 import time
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import chain
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import networkx as nx
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from geogae.errors import GeoGAEError
 from geogae.files import cache_folder
 from geogae.formats import as_graphs
+from geogae.geometry.blas import one_blas_thread
 from geogae.geometry.cache import CloudCache, Fit
+from geogae.geometry.canonical import Canonical, canonicalise, canonicalise_all
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.descent import WIDEN, core_of, fit_topology, pose_balls, start_of, wrong_pairs
-from geogae.geometry.labelling import canonical_labelling
 from geogae.geometry.ordering import ORDERS
+from geogae.geometry.quick import fit_all_quickly
 from geogae.geometry.recipe import ALGORITHM, MAX_DIM, MAX_FIT, MIN_DIM, Recipe, check_dim, tries
 from geogae.graph import Graph
 from geogae.progress import progress_bar
 
+__all__ = ["Canonical", "canonicalise", "check_dim", "fit_clouds"]
+
 log = logging.getLogger("geogae")
 
 SAVE_EVERY = 5.0  # seconds: a killed job loses no more than this
-SMALL = 64  # nodes: handing a smaller graph to another thread costs more than fitting it
+SMALL = 20_000  # pairs of nodes over all graphs: handing less to other workers costs more than fitting it
 _BATCH_PAIRS = 4_000_000  # padded pairs in one batch of the torch engine
 
 
@@ -47,10 +49,10 @@ def fit_clouds(
     graphs: Any,
     dim: int | Literal["auto"] = "auto",
     *,
-    order: Literal["greedy", "axis"] = "greedy",
+    order: str = "greedy",
     strict: bool = False,
     device: str = "cpu",
-    threads: int | None = None,
+    n_jobs: int = -1,
     cache: bool | str | os.PathLike[str] = True,
     progress: bool = False,
     **recipe: Any,
@@ -58,12 +60,15 @@ def fit_clouds(
     """One posed and ordered :class:`HyperballCloud` for each graph, in the graphs' own numbering.
 
     ``dim`` is the paper's d (d-1 coordinates and a radius), or ``"auto"`` for the smallest in which all graphs are
-    exact. Anything that :func:`geogae.formats.as_graph` takes is a graph. With ``strict`` an inexact cloud is an
-    error, otherwise a line in the log. ``recipe`` are the fields of :class:`Recipe`. Fits are kept in the cache
-    folder, or in the file ``cache``, or not at all with ``cache=False``.
+    exact. Anything that :func:`geogae.formats.as_graph` takes is a graph. ``order`` is a name in
+    :data:`geogae.geometry.ordering.ORDERS`. With ``strict`` an inexact cloud is an error, otherwise a line in the log.
+    ``recipe`` are the fields of :class:`Recipe`. Fits that take longer than to read them are kept in the cache folder,
+    or in the file ``cache``, or not at all with ``cache=False``.
 
-    Each graph is fitted by itself, so the batch around it changes nothing. On another device than the CPU a first try
-    is made there, in batches of like size; what stays inexact is finished on the CPU.
+    ``n_jobs`` is joblib's: workers, -1 for all cores. They are threads of this process unless
+    ``joblib.parallel_config(backend=…)`` says otherwise. Each graph is fitted by itself, so neither the batch around it
+    nor the workers change its cloud. On another device than the CPU a first try is made there, in batches of like size;
+    what stays inexact is finished on the CPU.
     """
     graphs = as_graphs(graphs)
     valid = Recipe.__dataclass_fields__
@@ -75,19 +80,21 @@ def fit_clouds(
         raise GeoGAEError(f"order={order!r} is not known; valid are {', '.join(ORDERS)}")
     if dim != "auto":
         dim = check_dim(dim)
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, Integral) or threads < 1):
-        raise GeoGAEError(f"threads={threads!r} must be a whole number, at least 1, or None for all cores")
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise GeoGAEError(f"n_jobs={n_jobs!r} must be a whole number of workers, or -1 for all cores")
     check_device(device)
-    if large := [graph for graph in graphs if graph.n > MAX_FIT]:
-        raise GeoGAEError(f"{large[0]!r} has more than the {MAX_FIT} nodes that can be fitted; leave it out or cut it")
-    with progress_bar("labelling", len(graphs), progress) as advance:
-        forms = []
-        for graph in graphs:
-            forms.append(canonicalise(graph))
-            advance()
+    for i, graph in enumerate(graphs):
+        if graph.n > MAX_FIT:
+            raise GeoGAEError(
+                f"graph {graph.name or f'#{i}'} has {graph.n} nodes; at most {MAX_FIT} can be fitted: leave it out"
+            )
+    threads = min(effective_n_jobs(n_jobs), os.cpu_count() or 1)
+    with one_blas_thread(), progress_bar("labelling", len(graphs), progress) as advance:
+        forms = canonicalise_all(graphs, threads, advance)
     topologies = {form.key: form.topology for form in forms}
-    fitter = _Fitter(chosen, _open_cache(cache), device, threads or os.cpu_count() or 1, progress)
-    fits = fitter.smallest_dim(topologies) if dim == "auto" else dict(fitter.fit(topologies, dim))
+    fitter = _Fitter(chosen, _open_cache(cache), device, n_jobs, threads, progress)
+    with one_blas_thread():  # small LAPACK calls are slower in many threads, and would round otherwise
+        fits = fitter.smallest_dim(topologies) if dim == "auto" else dict(fitter.fit(topologies, dim))
     orders = {key: ORDERS[order](fit.balls[:, :-1], fit.balls[:, -1]) for key, fit in fits.items()}
     _report(graphs, forms, fits, chosen, strict)
     return [
@@ -108,63 +115,43 @@ def check_device(device: Any) -> None:
         raise GeoGAEError(f"device={device!r} cannot be used: {reason}; try device='cpu'") from None
 
 
-class Canonical(NamedTuple):
-    """A graph's structure in canonical numbering."""
-
-    topology: Graph
-    order: NDArray[np.int64]  # (n,), canonical node i is the graph's node order[i]
-    key: bytes  # equal exactly for equal topologies
-    complete: bool
-
-
-def canonicalise(graph: Graph) -> Canonical:
-    """Attributes settle which of several symmetric nodes is which; the structure alone settles the topology's form."""
-    labelling = canonical_labelling(graph)
-    order, complete = labelling.order, labelling.complete
-    topology = graph.topology().relabel(order)
-    if graph.attributed:
-        plain = canonical_labelling(topology)
-        order, complete = order[plain.order], complete and plain.complete
-        topology = topology.relabel(plain.order)
-    digest = blake2b(topology.n.to_bytes(8, "little") + topology.edges.tobytes(), digest_size=16)
-    return Canonical(topology, order, digest.digest(), complete)
-
-
 @dataclass(frozen=True)
 class _Fitter:
     recipe: Recipe
     cache: CloudCache | None
     device: str
-    threads: int
+    n_jobs: int  # joblib's workers
+    threads: int  # of this process
     progress: bool
 
     def fit(self, topologies: Mapping[bytes, Graph], dim: int) -> Generator[tuple[bytes, Fit], None, None]:
-        """Fits by key as they come, from the cache first; closing the iterator ends the work on the others."""
+        """Fits by key as they come; closing the iterator ends the work on the others.
+
+        What is small is fitted at once, which takes less than to read it. The others come from the cache, or from
+        workers.
+        """
+        quick = fit_all_quickly(topologies, dim, self.recipe, self.threads) if self.device == "cpu" else {}
+        yield from quick.items()
+        left = sorted(topologies.keys() - quick.keys(), key=lambda key: (-topologies[key].n, key))
         decisive = repr((dim, ALGORITHM, "cpu" if self.device == "cpu" else "torch", self.recipe)).encode()
-        keys = {key: blake2b(key + decisive, digest_size=16).digest() for key in topologies}  # of the cache's entries
-        stored = self.cache.read(keys.values()) if self.cache else {}
+        keys = {key: blake2b(key + decisive, digest_size=16).digest() for key in left}  # of the cache's entries
+        stored = self.cache.read(keys.values()) if self.cache and left else {}
         missing = []
-        for key in sorted(topologies, key=lambda key: -topologies[key].n):
+        for key in left:
             if keys[key] in stored:
                 yield key, stored[keys[key]]
             else:
                 missing.append(key)
+        if not missing:
+            return
         firsts = self._first_tries(topologies, missing, dim) if self.device != "cpu" else {}
+        halt = np.zeros(1, dtype=bool)
         unsaved: dict[bytes, Fit] = {}
-        saved, halt = time.monotonic(), np.zeros(1, dtype=bool)
-        with (
-            threadpool_limits(1),  # small LAPACK calls are slower in many threads
-            ThreadPoolExecutor(self.threads) as pool,
-            progress_bar(f"fitting d={dim}", len(missing), self.progress) as advance,
-        ):
-
-            def work(key: bytes) -> tuple[bytes, Fit]:
-                return key, fit_topology(topologies[key], dim, self.recipe, firsts.get(key), halt)
-
-            running = [pool.submit(work, key) for key in missing if topologies[key].n > SMALL]
+        saved = time.monotonic()
+        coming = self._work([(key, topologies[key], firsts.get(key)) for key in missing], dim, halt)
+        with progress_bar(f"fitting d={dim}", len(missing), self.progress) as advance:
             try:
-                here = (work(key) for key in missing if topologies[key].n <= SMALL)
-                for key, fit in chain(here, (done.result() for done in as_completed(running))):
+                for key, fit in coming:
                     unsaved[keys[key]] = fit
                     advance()
                     yield key, fit
@@ -173,9 +160,22 @@ class _Fitter:
                         saved, unsaved = time.monotonic(), {}
             finally:
                 halt[0] = True  # closed, interrupted or failed: the others need not go on
-                pool.shutdown(wait=True, cancel_futures=True)
+                coming.close()
                 if self.cache:
                     self.cache.write(unsaved)
+
+    def _work(
+        self, tasks: Sequence[tuple[bytes, Graph, Fit | None]], dim: int, halt: NDArray[np.bool_]
+    ) -> Generator[tuple[bytes, Fit], None, None]:
+        """Fits as they come, by joblib where there is more than one worker can do in the blink of an eye."""
+        jobs = ((key, graph, dim, self.recipe, first, halt, os.getpid()) for key, graph, first in tasks)
+        if len(tasks) == 1 or self.n_jobs == 1 or sum(graph.n**2 for _, graph, _ in tasks) < SMALL:
+            for job in jobs:
+                yield _fit(*job)
+            return
+        parallel = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator_unordered")
+        with closing(parallel(delayed(_fit)(*job) for job in jobs)) as coming:
+            yield from coming
 
     def smallest_dim(self, topologies: Mapping[bytes, Graph]) -> dict[bytes, Fit]:
         """Fits in the smallest dimension in which all are exact, found from below; each failure settles a dimension."""
@@ -231,6 +231,16 @@ class _Fitter:
         return fits
 
 
+def _fit(
+    key: bytes, topology: Graph, dim: int, recipe: Recipe, first: Fit | None, halt: NDArray[np.bool_], origin: int
+) -> tuple[bytes, Fit]:
+    """One task; ``halt`` reaches the threads of the process ``origin``, whose BLAS is limited already."""
+    if os.getpid() == origin:
+        return key, fit_topology(topology, dim, recipe, first, halt)
+    with one_blas_thread():
+        return key, fit_topology(topology, dim, recipe, first)
+
+
 def _lowest_dim(topologies: Iterable[Graph]) -> int:
     """Balls on a line (d = 2) are intervals, and graphs of intervals are chordal: no other need be tried there."""
     return MIN_DIM if all(nx.is_chordal(graph.to_networkx()) for graph in topologies) else MIN_DIM + 1
@@ -261,22 +271,23 @@ def _open_cache(cache: bool | str | os.PathLike[str]) -> CloudCache | None:
 def _report(
     graphs: Sequence[Graph], forms: Sequence[Canonical], fits: Mapping[bytes, Fit], recipe: Recipe, strict: bool
 ) -> None:
-    """Say which clouds are inexact, and how many graphs have no canonical numbering; an error if that is asked for."""
+    """Say which clouds are inexact, and how many graphs have no canonical numbering; an error if that is asked for.
+
+    Only the error, which the caller of :func:`fit_clouds` asked for, names its parameters: to those who encode graphs
+    with a model they mean nothing.
+    """
     topologies = {form.key: form.topology for form in forms}
     wrong = {key for key, topology in topologies.items() if wrong_pairs(fits[key].balls, topology)}
-    inexact = [
-        graph.name or f"#{i}" for i, (graph, form) in enumerate(zip(graphs, forms, strict=True)) if form.key in wrong
-    ]
-    if inexact:
-        names = ", ".join(inexact[:5]) + (", …" if len(inexact) > 5 else "")
+    if wrong:
+        inexact = [i for i, form in enumerate(forms) if form.key in wrong]
+        names = ", ".join(graphs[i].name or f"#{i}" for i in inexact[:5]) + (", …" if len(inexact) > 5 else "")
         dim = fits[forms[0].key].balls.shape[1]
-        line = (
-            f"dim={dim} leaves {len(inexact)} of {len(graphs)} graphs inexact ({names}); "
-            f"try dim={dim + 1}, or more than tries={recipe.tries} and budget={recipe.budget:.0e}"
-        )
+        line = f"dim={dim} leaves {len(inexact)} of {len(graphs)} graphs inexact: {names}"
         if strict:
-            raise GeoGAEError(line)
-        log.warning(line)
+            raise GeoGAEError(
+                f"{line}; try dim={dim + 1}, or more than tries={recipe.tries} and budget={recipe.budget:.0e}"
+            )
+        log.warning("%s", line)
     unfinished = sum(not form.complete for form in forms)
     if unfinished:
         log.warning("%d graphs are too symmetric for the labelling's budget: renumbered, they may differ", unfinished)

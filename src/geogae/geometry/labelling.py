@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geogae.errors import GeoGAEError
-from geogae.geometry.refinement import adjacency_rows, refine, renumber, split_into_parts, unite
+from geogae.formats import as_graph
+from geogae.geometry.colour_refinement import adjacency_rows, refine, renumber, split_into_parts, unite
 from geogae.graph import Graph
 
 DEFAULT_BUDGET = 100_000_000  # edges looked at in one search: a few seconds
@@ -45,30 +46,42 @@ class Labelling:
 
 def canonical_labelling(graph: Graph, *, budget: int = DEFAULT_BUDGET) -> Labelling:
     """The order of nodes that makes isomorphic graphs identical, attributes included; label and name take no part."""
-    node_kind = _ranks(graph.n, graph.node_categorical, graph.node_continuous)
-    edge_kind = _ranks(len(graph.edges), graph.edge_categorical, graph.edge_continuous) + 1
-    by_kind = np.argsort(node_kind, kind="stable")
-    sorted_kind = node_kind[by_kind]
-    given = _Coloured(np.searchsorted(sorted_kind, sorted_kind), *adjacency_rows(by_kind, graph.edges, edge_kind))
+    by_kind, first, edge_kind = kinds(graph)
+    given = _Coloured(first, *adjacency_rows(by_kind, graph.edges, edge_kind))
     nodes, cell, *_ = refine(*given, -1, _NO_TRACE)
     search = _Search(budget)
     solution = _solve(given.renumbered(nodes, cell), search)
     return Labelling(by_kind[nodes[solution.order]], search.complete)
 
 
-def canonical_form(graph: Graph, *, budget: int = DEFAULT_BUDGET) -> bytes:
+def kinds(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The nodes by kind of attributes, (n,), the first position of the kind of each, (n,), and kinds of edges, (E,)."""
+    node_kind = _ranks(graph.n, graph.node_categorical, graph.node_continuous)
+    edge_kind = _ranks(len(graph.edges), graph.edge_categorical, graph.edge_continuous) + 1
+    by_kind = np.argsort(node_kind, kind="stable")
+    sorted_kind = node_kind[by_kind]
+    return by_kind, np.searchsorted(sorted_kind, sorted_kind), edge_kind
+
+
+def canonical_form(graph: Any, *, budget: int = DEFAULT_BUDGET) -> bytes:
     """A 32-byte certificate (BLAKE2b of the canonical graph): equal forms mean isomorphic graphs, attributes included.
 
+    ``graph`` is anything that :func:`geogae.formats.as_graph` takes: NetworkX, PyG, RDKit, SMILES, …
     Isomorphic graphs have equal forms whenever the search completes within its budget; otherwise a warning is logged.
     """
+    graph = as_graph(graph)
     labelling = canonical_labelling(graph, budget=budget)
     if not labelling.complete:
         _log.warning("%r: no canonical form within budget=%d; isomorphic graphs may get other forms", graph, budget)
     return _form(graph.relabel(labelling.order))
 
 
-def isomorphic(a: Graph, b: Graph, *, attributes: bool = True, budget: int = DEFAULT_BUDGET) -> bool:
-    """Whether renumbering turns one graph into the other, with or without attributes; label and name take no part."""
+def isomorphic(a: Any, b: Any, *, attributes: bool = True, budget: int = DEFAULT_BUDGET) -> bool:
+    """Whether renumbering turns one graph into the other, with or without attributes; label and name take no part.
+
+    Each is anything that :func:`geogae.formats.as_graph` takes: NetworkX, PyG, RDKit, SMILES, …
+    """
+    a, b = as_graph(a), as_graph(b)
     if not attributes:
         a, b = a.topology(), b.topology()
     if (a.n, len(a.edges)) != (b.n, len(b.edges)):
@@ -114,7 +127,7 @@ def _ranks(
 
 
 class _Coloured(NamedTuple):
-    """A coloured graph, as :mod:`geogae.geometry.refinement` describes it."""
+    """A coloured graph, as :mod:`geogae.geometry.colour_refinement` describes it."""
 
     cell: NDArray[np.int64]
     start: NDArray[np.int64]

@@ -1,4 +1,9 @@
-"""The order in which the model reads the nodes (paper, Section 3.4 and Algorithm 1). Ties go to the smaller number."""
+"""The order in which the model reads the nodes (paper, Section 3.4 and Algorithm 1). Ties go to the smaller number.
+
+An order is a function of the centres (n, d-1) and raw radii (n,) of a posed cloud that returns its nodes, (n,), in the
+order in which they are read. ``ORDERS["by radius"] = lambda centers, radii_raw: np.argsort(radii_raw, kind="stable")``
+registers another one; ``order="by radius"`` then works wherever an order is asked for.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +32,9 @@ def axis_order(centers: NDArray[np.floating], radii_raw: NDArray[np.floating]) -
     return np.lexsort([radii_raw, *centers.T[::-1]])
 
 
-ORDERS: dict[str, Callable[[NDArray[np.floating], NDArray[np.floating]], NDArray[np.int64]]] = {
+Order = Callable[[NDArray[np.floating], NDArray[np.floating]], NDArray[np.int64]]
+
+ORDERS: dict[str, Order] = {  # the registry: name → order
     "greedy": greedy_order,
     "axis": axis_order,
 }

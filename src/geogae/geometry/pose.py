@@ -15,11 +15,12 @@ TIE = 1e-6  # singular values, lengths and moments closer than this, relative to
 
 def canonical_pose(centers: NDArray[np.floating]) -> NDArray[np.float64]:
     """The same points in a pose that no translation, rotation or reflection of the input changes, (n, D)."""
-    return _pose(np.ascontiguousarray(centers, dtype=np.float64))
+    return pose(np.ascontiguousarray(centers, dtype=np.float64))
 
 
 @njit(cache=True, nogil=True)
-def _pose(centers):
+def pose(centers):
+    """:func:`canonical_pose` of float64 centres, compiled."""
     n, dim = centers.shape
     points = centers - centers.sum(axis=0) / n  # step 1
     _, singular, rows = np.linalg.svd(points, False)  # step 2; (k,), (k, D), k = min(n, D)

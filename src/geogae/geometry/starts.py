@@ -19,9 +19,9 @@ _DRAWN_EDGE = 4.0  # median edge length of a planar drawing: room for small ball
 
 def mds_start(graph: Graph, dimensions: int) -> NDArray[np.float64]:
     """Classical multidimensional scaling of the shortest-path distances, (dimensions, n)."""
-    gram = _gram(path_distances(graph))
+    gram = gram_of(path_distances(graph))
     if graph.n <= _DENSE:
-        return _principal(gram, dimensions)
+        return principal(gram, dimensions)
     k = min(dimensions, graph.n)
     values, vectors = eigsh(gram, k=k, which="LA", v0=np.linspace(1, 2, graph.n), tol=1e-6)  # ascending
     points = np.zeros((dimensions, graph.n))
@@ -30,7 +30,7 @@ def mds_start(graph: Graph, dimensions: int) -> NDArray[np.float64]:
 
 
 @njit(cache=True, nogil=True)
-def _gram(distances):
+def gram_of(distances):
     """-d²/2, doubly centred, (n, n)."""
     n = len(distances)
     gram = np.empty((n, n))
@@ -46,7 +46,7 @@ def _gram(distances):
 
 
 @njit(cache=True, nogil=True)
-def _principal(gram, dimensions):
+def principal(gram, dimensions):
     """Points whose scalar products are nearest to ``gram``, (dimensions, n), largest extent first."""
     n = len(gram)
     values, vectors = np.linalg.eigh(gram)  # ascending
@@ -86,13 +86,12 @@ def path_distances(graph: Graph) -> NDArray[np.int32]:
     arcs = np.concatenate([graph.edges, graph.edges[:, ::-1]])
     arcs = arcs[np.argsort(arcs[:, 0], kind="stable")]
     first = np.searchsorted(arcs[:, 0], np.arange(graph.n + 1))
-    distances = _breadth_first(first, np.ascontiguousarray(arcs[:, 1]))
-    distances[distances < 0] = distances.max() + APART
-    return distances
+    return breadth_first(first, np.ascontiguousarray(arcs[:, 1]))
 
 
 @njit(cache=True, nogil=True)
-def _breadth_first(first, neighbour):
+def breadth_first(first, neighbour):
+    """The distances of :func:`path_distances`; the neighbours of node v are ``neighbour[first[v]:first[v + 1]]``."""
     n = len(first) - 1
     distances = np.full((n, n), -1, np.int32)
     queue = np.empty(n, np.int64)
@@ -110,4 +109,9 @@ def _breadth_first(first, neighbour):
                     row[other] = row[node] + 1
                     queue[tail] = other
                     tail += 1
+    apart = distances.max() + APART
+    for source in range(n):
+        for node in range(n):
+            if distances[source, node] < 0:
+                distances[source, node] = apart
     return distances

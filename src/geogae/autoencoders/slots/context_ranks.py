@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from geogae.geometry.refinement import mix
+from geogae.geometry.colour_refinement import mix
 from geogae.graph import Graph
 
 BLEND = 2.0  # sightings that the context before a finer one counts for

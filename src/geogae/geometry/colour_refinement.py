@@ -1,5 +1,7 @@
 """The compiled steps of canonical labelling, on coloured graphs: renumber, refine, split into parts, unite orbits.
 
+:func:`label_without_search` strings them together for the many graphs that need no search.
+
 A coloured graph on n nodes is four arrays. Its nodes are numbered cell by cell: ``cell[v]`` is the first node of the
 cell (colour class) of v. Row v of the adjacency, ``neighbour[start[v]:start[v + 1]]``, ascends, and ``kind`` (1, 2, …)
 tells the edges of each row apart; two nodes without an edge are of kind 0. Both directions of an edge are stored.
@@ -15,7 +17,7 @@ Ints = NDArray[np.int64]
 Arcs = NDArray[np.int32]  # one number for each direction of each edge
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def adjacency_rows(order: Ints, pairs: Ints, pair_kind: Ints) -> tuple[Ints, Arcs, Arcs]:
     """``start, neighbour, kind`` of the graph with these edges, (E, 2), whose node i is the given node order[i]."""
     n = len(order)
@@ -36,7 +38,7 @@ def adjacency_rows(order: Ints, pairs: Ints, pair_kind: Ints) -> tuple[Ints, Arc
     return renumber(order, start, neighbour, kind)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def renumber(order: Ints, start: Ints, neighbour: Arcs, kind: Arcs) -> tuple[Ints, Arcs, Arcs]:
     """The adjacency whose node i is the given node order[i]; its rows ascend, whether or not the given ones do."""
     n = len(order)
@@ -57,7 +59,7 @@ def renumber(order: Ints, start: Ints, neighbour: Arcs, kind: Arcs) -> tuple[Int
     return new_start, new_neighbour, new_kind
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def mix(value: np.int64) -> np.int64:
     """A 64-bit hash of an integer (the finaliser of splitmix64, on wrapping signed integers)."""
     value = (value + 1) * np.int64(-7046029254386353131)
@@ -66,7 +68,7 @@ def mix(value: np.int64) -> np.int64:
     return value ^ (value >> 31)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def refine(
     cell: Ints, start: Ints, neighbour: Arcs, kind: Arcs, single: int, best_trace: Ints
 ) -> tuple[Ints, Ints, Ints, int, int]:
@@ -197,7 +199,7 @@ def refine(
     return order, cell[order], trace[: steps + 1], verdict, work
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def compared(step: int, seen: np.int64, best_trace: Ints) -> int:
     """-1, 0 or 1 for a step that is worse than, equal to or better than the best trace's."""
     if step >= len(best_trace) or seen > best_trace[step]:
@@ -205,7 +207,7 @@ def compared(step: int, seen: np.int64, best_trace: Ints) -> int:
     return 1 if seen < best_trace[step] else 0
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def without_backgrounds(cell: Ints, start: Ints, neighbour: Arcs, kind: Arcs) -> tuple[Ints, Arcs, Arcs]:
     """The adjacency of an equitable graph without what its cells alone tell.
 
@@ -250,7 +252,7 @@ def without_backgrounds(cell: Ints, start: Ints, neighbour: Arcs, kind: Arcs) ->
     return new_start, new_neighbour[:fill], new_kind[:fill]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def split_into_parts(cell: Ints, start: Ints, neighbour: Arcs, kind: Arcs) -> tuple[Ints, Ints, Ints, Ints, Arcs, Arcs]:
     """The connected components of an equitable graph after :func:`without_backgrounds`, each one a coloured graph.
 
@@ -299,7 +301,7 @@ def split_into_parts(cell: Ints, start: Ints, neighbour: Arcs, kind: Arcs) -> tu
     return nodes, bounds, part_cell, start, neighbour, kind
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def unite(root: Ints, a: Ints, b: Ints) -> None:
     """Join the classes of a[i] and b[i], for every i, in place; ``root[v]`` is the smallest node of the class of v."""
     for i in range(len(a)):
@@ -311,3 +313,63 @@ def unite(root: Ints, a: Ints, b: Ints) -> None:
         root[max(u, v)] = min(u, v)
     for v in range(len(root)):
         root[v] = root[root[v]]
+
+
+@njit(cache=True, nogil=True)
+def label_without_search(
+    begin: int, end: int, first_node: Ints, first_edge: Ints, pairs: Ints, pair_kind: Ints, by_kind: Ints, cell: Ints,
+    order: Ints, edges: Ints, settled: NDArray[np.bool_],
+) -> None:  # fmt: skip
+    """The canonical orders and edges of the graphs ``begin`` … ``end`` of a packed collection, where colours settle them.
+
+    Graph g has the nodes ``first_node[g]:first_node[g + 1]`` of ``by_kind`` (its nodes, sorted by kind) and ``cell``
+    (the first position of each one's kind), and the edges ``first_edge[g]:first_edge[g + 1]`` of ``pairs`` and
+    ``pair_kind``. What is found is written to the same places of ``order`` and ``edges``, and ``settled`` says for
+    which graphs.
+    """
+    for g in range(begin, end):
+        nodes, arcs = slice(first_node[g], first_node[g + 1]), slice(first_edge[g], first_edge[g + 1])
+        rows = adjacency_rows(by_kind[nodes], pairs[arcs], pair_kind[arcs])
+        found = _order_without_search(cell[nodes], rows[0], rows[1], rows[2])
+        settled[g] = len(found) > 0
+        if settled[g]:
+            order[nodes] = by_kind[nodes][found]
+            start, neighbour, _ = renumber(found, rows[0], rows[1], rows[2])
+            e = first_edge[g]
+            for i in range(len(found)):
+                for j in neighbour[start[i] : start[i + 1]]:
+                    if i < j:
+                        edges[e, 0], edges[e, 1] = i, j
+                        e += 1
+
+
+@njit(cache=True, nogil=True)
+def _order_without_search(cell: Ints, start: Ints, neighbour: Arcs, kind: Arcs) -> Ints:
+    """The canonical order of a coloured graph; empty where colours do not settle it.
+
+    They settle a graph of which they leave no parts, or parts that are copies of each other and have, each, no parts.
+    """
+    nothing = np.zeros(0, np.int64)
+    order, cell, _, _, _ = refine(cell, start, neighbour, kind, -1, nothing)
+    start, neighbour, kind = renumber(order, start, neighbour, kind)
+    nodes, bounds, part_cell, start, neighbour, kind = split_into_parts(cell, start, neighbour, kind)
+    if len(bounds) == 1:
+        return order[nodes]
+    begin, end = bounds[0], bounds[1]
+    arcs = slice(start[begin], start[end])
+    rows = start[begin : end + 1] - start[begin]
+    _, left, _ = without_backgrounds(part_cell[begin:end], rows, neighbour[arcs], kind[arcs])
+    if len(left) > 0:
+        return nothing
+    for p in range(1, len(bounds) - 1):
+        if bounds[p + 1] - bounds[p] != end - begin:
+            return nothing
+        for i in range(begin, end):
+            j = i + bounds[p] - begin
+            if cell[nodes[i]] != cell[nodes[j]] or start[i + 1] - start[i] != start[j + 1] - start[j]:
+                return nothing
+            for x in range(start[i], start[i + 1]):
+                y = x - start[i] + start[j]
+                if neighbour[x] != neighbour[y] or kind[x] != kind[y]:
+                    return nothing
+    return order[nodes]
