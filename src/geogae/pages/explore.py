@@ -29,7 +29,17 @@ CATEGORIES = 9  # different whole numbers up to which a label is a category
 FINE = 256  # places on paper are kept to this part of a bond
 
 STYLES = ("explore.css",)
-SCRIPTS = ("decoder.js", "folds.js", "contexts.js", "store.js", "map.js", "live.js", "film.js", "search.js", "explore.js")
+SCRIPTS = (
+    "decoder.js",
+    "folds.js",
+    "contexts.js",
+    "store.js",
+    "map.js",
+    "live.js",
+    "film.js",
+    "search.js",
+    "explore.js",
+)
 
 
 def explore(
@@ -67,14 +77,20 @@ def explore(
     smiles = None if drawn is None else to_smiles_list(drawn)
     columns = _columns(seen, {name: numbers[seen.places] for name, numbers in given.items()})
     if drawn is not None:
-        columns += [{"name": name, "values": pack(numbers)} for name, numbers in properties(to_molecules(drawn)).items()]
+        columns += [
+            {"name": name, "values": pack(numbers)} for name, numbers in properties(to_molecules(drawn)).items()
+        ]
     what, vectors = ("descriptors", seen.descriptor) if seen.descriptor is not None else ("z", seen.z)
     page = document(
         title,
         "explore.html",
         STYLES,
         SCRIPTS,
-        {"map": _map(model, seen, title, columns, project(_comparable(vectors, what), projection, seed), what, projection)},
+        {
+            "map": _map(
+                model, seen, title, columns, project(_comparable(vectors, what), projection, seed), what, projection
+            )
+        },
         {
             "graphs": _graphs(seen, drawn, smiles, chemistry, decoder is None, progress),
             "latent": _latent(seen),
@@ -105,7 +121,13 @@ def _comparable(vectors: NDArray[np.float32], what: str) -> NDArray[np.float64]:
 
 
 def _map(
-    model: GeoGAE, seen: Seen, title: str, columns: list[Packed], points: NDArray[np.float32], what: str, projection: str
+    model: GeoGAE,
+    seen: Seen,
+    title: str,
+    columns: list[Packed],
+    points: NDArray[np.float32],
+    what: str,
+    projection: str,
 ) -> Packed:
     count, m = seen.z.shape
     method = {"pca": "first two principal axes", "umap": "UMAP"}[projection]
@@ -183,9 +205,7 @@ def _places(drawn: list[Graph] | None, progress: bool) -> list[NDArray[np.int16]
     if drawn is None:
         return None
     with progress_bar("drawing molecules", len(drawn), progress) as advance:
-        return [
-            (FINE * coordinates(graph)).clip(-32768, 32767).astype(np.int16) for graph in drawn if advance()
-        ]
+        return [(FINE * coordinates(graph)).clip(-32768, 32767).astype(np.int16) for graph in drawn if advance()]
 
 
 def _packed_graphs(
