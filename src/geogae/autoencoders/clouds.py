@@ -52,7 +52,7 @@ class CloudReader:
         if self.consensus is not None:
             return clouds_in_slots(graphs, self.consensus)
         return fit_clouds(
-            graphs, self.dim, order=self.order,  # type: ignore[arg-type]
+            graphs, self.dim, order=self.order,
             margin=self.margin, tries=1, threads=1, cache=False,
         )  # fmt: skip
 
