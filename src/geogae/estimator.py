@@ -33,7 +33,7 @@ log = logging.getLogger("geogae")
 SHARED = ("latent_dim", "attributes", "device", "seed")  # parameters of every autoencoder
 
 
-class GeoGAE(TransformerMixin, BaseEstimator):
+class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A graph autoencoder: whole graphs to vectors of ``latent_dim`` numbers and back.
 
     Parameters:
@@ -143,7 +143,7 @@ class GeoGAE(TransformerMixin, BaseEstimator):
         return hasattr(self, "autoencoder_")
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[no-untyped-call]
         tags.input_tags.two_d_array = False  # graphs are no table
         tags.target_tags.required = False
         return tags

@@ -237,8 +237,12 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
     ) -> NDArray[np.float32]:
         z = np.empty((len(readings), self.latent_dim), dtype=np.float32)
         batches = list(_by_size([reading.core.n for reading in readings], batch_size or BATCH))
-        work = (delayed(self.encode_batch)([readings[i] for i in batch]) for batch in batches)
-        for batch, codes in zip(batches, Parallel(n_jobs=n_jobs, prefer="threads")(work), strict=True):
+        parts = [[readings[i] for i in batch] for batch in batches]
+        if len(parts) == 1 or n_jobs == 1:
+            found = map(self.encode_batch, parts)
+        else:
+            found = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(self.encode_batch)(part) for part in parts)
+        for batch, codes in zip(batches, found, strict=True):
             z[batch] = codes
         return z
 

@@ -58,8 +58,7 @@ class RefinedAutoencoder(LinearAutoencoder):
         deviations = decoder.deviations.cpu()
         end, shape = n * decoder.width, (n, decoder.width)
         loadings = (axes[:, :end] * deviations[:, None]).unflatten(1, shape).numpy()
-        units = deviations.clamp(min=torch.finfo(torch.float32).tiny)  # an idle axis has none
-        starts = (components.cpu() / units).float().numpy()
+        starts = (components.cpu() / deviations).float().numpy()
         adjacencies = [reading.core.adjacency() for reading in readings]
         found = refine(
             starts, mean[:end].unflatten(0, shape).numpy(), loadings, adjacencies, written, self.steps, self.pull
