@@ -143,7 +143,7 @@ class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         return hasattr(self, "autoencoder_")
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[no-untyped-call]
+        tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False  # graphs are no table
         tags.target_tags.required = False
         return tags
