@@ -60,7 +60,7 @@ class Interrupting(importlib.abc.MetaPathFinder):
             os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Interrupting())
-sys.argv = ["geogae", "datasets"]
+sys.argv = ["geogae", "cloud", "none.jsonl"]
 runpy.run_module("geogae", run_name="__main__", alter_sys=True)
 """
     done = subprocess.run(
