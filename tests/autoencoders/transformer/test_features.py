@@ -15,7 +15,7 @@ from geogae.autoencoders.transformer.network import SequentialNetwork
 from geogae.autoencoders.transformer.objective import sequential_objective
 from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import graphs_of_balls
-from geogae.training.batches import Sequences
+from geogae.autoencoders.transformer.sequences import Sequences
 
 D, NODE, EDGE = 3, 4, 2
 
