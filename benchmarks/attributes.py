@@ -19,12 +19,12 @@ from unittest import mock
 import numpy as np
 import torch
 from geogae.attributes import Schema
+from geogae.model import payload, surprises
 
 from geogae import GeoGAE, metrics, presets
 from geogae.benchmark.folds import development
 from geogae.benchmark.plan import Run
 from geogae.geometry.fitting import fit_clouds
-from geogae.model import payload, surprises
 from geogae.molecule_plots import plot_molecules
 from geogae.training.batches import Sequences, epoch_batches
 from geogae.training.loop import Trainer

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from geogae import datasets
+from geogae.autoencoders.transformer.sequences import Batch, Sequences
 from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import fit_clouds
 from geogae.graph import Graph
-from geogae.training.batches import Batch, Sequences
 from geogae.training.checkpoint import load_checkpoint, save_checkpoint
 
 D, M = 3, 36  # 35 numbers for clouds of up to 84

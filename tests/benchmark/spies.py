@@ -83,6 +83,12 @@ def serve(pipe: Any, threads: int) -> None:
     runner._serve(pipe, threads)
 
 
+def blocked(pipe: Any, threads: int) -> None:
+    """Says whether SIGINT is blocked when a worker begins."""
+    pipe.recv()
+    pipe.send({"blocked": signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])})
+
+
 def dead(pipe: Any, threads: int) -> None:
     """A worker that ends before it reads what it is sent."""
     os._exit(3)

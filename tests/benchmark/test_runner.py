@@ -9,13 +9,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
-from spies import InProcess, Spy, dead, entry, one, serve
+from spies import InProcess, Spy, blocked, dead, entry, one, serve
 
 from geogae import Graph, datasets, metrics
 from geogae.benchmark import runner
@@ -354,6 +355,46 @@ def test_a_worker_that_dies_before_it_reads(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(runner, "_serve", dead)
     assert go([one()], tmp_path) == {"done": 0, "failed": 1, "skipped": 0}
     assert result_of(one(), tmp_path)["error"] == "the process ended with exit code 3"
+
+
+def test_ctrl_c_does_not_hit_the_imports_of_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_serve", blocked)
+    assert runner.Worker().measure(one(), tmp_path, tmp_path, 1) == {"blocked": True}
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_an_idle_worker_ignores_ctrl_c_and_a_busy_one_ends_quietly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(runner, "_serve", serve)
+    worker = runner.Worker()
+    assert worker.measure(one(), tmp_path, tmp_path, 1)["error"] is None
+    assert worker.process and worker.process.pid
+    first = worker.process
+    os.kill(worker.process.pid, signal.SIGINT)
+    with ThreadPoolExecutor(1) as pool:
+        asleep = pool.submit(worker.measure, one("asleep"), tmp_path, tmp_path, 1)
+        out = ""
+        while "asleep" not in out:
+            time.sleep(0.05)
+            out += capfd.readouterr().out
+        assert worker.process is first  # it lives
+        worker.stop(interrupt=True)
+        assert asleep.result()["error"] == "the process ended with exit code 0"
+    assert capfd.readouterr().err == ""
+
+
+def test_a_plan_that_is_done_interrupts_nobody(tmp_path: Path) -> None:
+    """Four workers end by themselves, without a word."""
+    command = [sys.executable, "-m", "geogae", "benchmark", "run", "--methods", "complete", "--seeds", "0-3"]
+    done = subprocess.run(
+        [*command, "--jobs", "4", "--threads", "1"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0 and all(line.startswith("note: ") for line in done.stderr.splitlines()), done.stderr
 
 
 ALONE = """

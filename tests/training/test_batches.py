@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from geogae.attributes import Schema
 from toys import toy_clouds
 
 from geogae import Graph, datasets, fit_clouds
+from geogae.autoencoders.attributes import Schema
+from geogae.autoencoders.transformer.sequences import Sequences
 from geogae.errors import GeoGAEError
-from geogae.training.batches import Sequences, epoch_batches
+from geogae.training.batches import epoch_batches
 from geogae.training.distributed import Processes
 
 SIZES = np.random.default_rng(0).integers(1, 40, 1003)

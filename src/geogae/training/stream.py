@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -29,7 +30,8 @@ class EditedGraphs:
 
     Epoch e is a function of the editor's seed and e alone: a run that is resumed, or that has more processes, trains on
     the same graphs. Every copy is in ``repeats`` epochs in a row. ``read`` is called in the background process, so it
-    must be a function of a module, or a ``functools.partial`` of one.
+    must be a function of a module, or a ``functools.partial`` of one. A daemon, which may start no process, makes the
+    graphs itself.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class EditedGraphs:
         self.core_seconds = 0.0  # of processor time that the background process took for what was used so far
         self.held: dict[int, Source] = {}  # one block by its number
         self.ahead: dict[int, Future[tuple[Source, float]]] = {}
+        background = background and not multiprocessing.current_process().daemon
         self.pool: Any = ProcessPoolExecutor(1, initializer=_keep_interrupts_out) if background else None
 
     def __len__(self) -> int:

@@ -10,12 +10,12 @@ from geogae.model.attention import EdgeAttention, EncoderLayer, attend, rope, ro
 from geogae.model.bundles import bundle_up
 from geogae.model.encoder import attention_mask
 from geogae.model.features import Attributes, EdgeFeatures, NodeFeatures, TokenPairs, token_pairs
-from geogae.training.objective import sequential_objective
 
 from geogae import Graph, fit_clouds
+from geogae.autoencoders.transformer.objective import sequential_objective
+from geogae.autoencoders.transformer.sequences import Sequences
 from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import graphs_of_balls
-from geogae.training.batches import Sequences
 
 D, NODE, EDGE = 3, 4, 2
 

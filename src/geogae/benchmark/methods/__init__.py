@@ -75,6 +75,7 @@ METHODS: dict[str, Entry] = {
     "linear-tuned": Entry(linear_tuned),
     "sequential": Entry(partial(by_preset, recipe="paper"), trained=True),
     "refined": Entry(by_preset),
+    "sequential-edits": Entry(partial(by_preset, recipe="sequential"), trained=True),
     "sequential-attributes": Entry(partial(by_preset, recipe="paper-attributes"), trained=True),
     "refined-attributes": Entry(partial(by_preset, recipe="attributes")),
     "pigvae": Entry(partial(baseline, name="pigvae"), trained=True),
