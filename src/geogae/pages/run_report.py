@@ -169,7 +169,8 @@ def _worst_pairs(
     found, at = [], 0
     for i in worst:
         decoded = back[i] is not None
-        verdict = "exact" if each["exact"][i] else f"F1 {100 * each['f1'][i]:.1f} %, {each['size_error'][i]:+.0f} nodes"
+        size = f", {each['size_error'][i]:+.0f} nodes" if each["size_error"][i] else ""
+        verdict = "exact" if each["exact"][i] else f"F1 {100 * each['f1'][i]:.1f} %{size}"
         found.append((at, at + 1 if decoded else None, true[i].name or f"{true[i].n} nodes", verdict if decoded else "cannot be encoded"))
         at += 1 + decoded
     caption = "Each graph beside what comes back from its z; wrong edges are red, missing ones dotted."

@@ -49,7 +49,7 @@ function barChart({ bars, unit, low, high, caption }) {
 }
 
 // Axes with ticks and names; returns the chart and the two scales.
-function plane({ caption, x, y, log = [] }, xs, ys, width = 720, height = 300) {
+function plane({ caption, x, y, log = [] }, xs, ys, width = 520, height = 290) {
   const left = 62, right = 16, top = 12, bottom = 46;
   const range = (values, name, padded) => {
     let [low, high] = [Math.min(...values), Math.max(...values)];
@@ -68,7 +68,7 @@ function plane({ caption, x, y, log = [] }, xs, ys, width = 720, height = 300) {
     chart.append(svg("line", { x1: left, x2: width - right, y1: up(tick), y2: up(tick), class: "rule" }));
     chart.append(svg("text", { x: left - 8, y: up(tick) + 4, "text-anchor": "end", class: "tick" }, formatNumber(tick)));
   }
-  for (const tick of log.includes("x") ? logTicks(x0, x1) : ticks(x0, x1, 7)) {
+  for (const tick of log.includes("x") ? logTicks(x0, x1) : ticks(x0, x1, 6)) {
     chart.append(svg("text", { x: across(tick), y: height - bottom + 18, "text-anchor": "middle", class: "tick" }, formatNumber(tick)));
   }
   chart.append(svg("line", { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom, class: "axis" }));
@@ -109,7 +109,7 @@ function scatterChart(block) {
 }
 
 function histogramChart({ caption, x, bins }) {
-  const width = 720, height = 240, bottom = 46, top = 20, most = Math.max(...bins.map(([, count]) => count), 1);
+  const width = 520, height = 290, bottom = 46, top = 24, most = Math.max(...bins.map(([, count]) => count), 1);
   const chart = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": caption, class: "chart" }), step = (width - 40) / bins.length;
   bins.forEach(([name, count], k) => {
     const high = ((height - bottom - top) * count) / most, left = 20 + k * step;

@@ -11,7 +11,11 @@ const BLOCKS = {
     element("dt", {}, name), element("dd", {}, value), remark ? element("small", {}, remark) : null))),
   table: (block) => makeTable(block),
   facts: ({ rows }) => element("dl", { class: "facts" }, ...rows.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)))),
-  bars: barChart,
+  bars: (block) => {
+    const kinds = { ours: "ours", baseline: "baseline", paper: "in the paper" };
+    const key = Object.entries(kinds).filter(([kind]) => block.bars.some((bar) => bar.kind === kind));
+    return element("div", {}, barChart(block), element("ul", { class: "key" }, ...key.map(([kind, name]) => element("li", {}, element("i", { class: `key-${kind}` }), name))));
+  },
   lines: lineChart,
   scatter: scatterChart,
   histogram: histogramChart,
@@ -58,9 +62,11 @@ function build() {
   report.sections.forEach(({ title, blocks, text }, k) => {
     const id = `section-${k}`, section = element("section", { "aria-labelledby": id }, element("h2", { id }, title));
     if (text) section.append(element("p", { class: "why" }, text));
+    const inner = element("div", { class: "blocks" });
     for (const block of blocks) {
-      section.append(element("div", { class: `block ${block.type}-block` }, block.caption ? element("h3", {}, block.caption) : null, BLOCKS[block.type](block)));
+      inner.append(element("div", { class: `block ${block.type}-block` }, block.caption ? element("h3", {}, block.caption) : null, BLOCKS[block.type](block)));
     }
+    section.append(inner);
     byId("report").append(section);
     byId("contents").append(element("a", { href: `#${id}` }, title));
   });
