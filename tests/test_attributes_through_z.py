@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from geogae.attributes import Schema
+from geogae.saved import CONFIG, WEIGHTS
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from geogae import GeoGAE, GeoGAEError, Graph, estimator, formats, metrics
-from geogae.attributes import Schema
 from geogae.graph import ATTRIBUTES
-from geogae.saved import CONFIG, WEIGHTS
 from geogae.training.checkpoint import load_checkpoint, save_checkpoint
 from geogae.training.loop import METRICS
 from test_estimator import KEYS, rewrite

@@ -17,6 +17,8 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
+from geogae.coding import Decoding
+from geogae.saved import CONFIG, FORMAT, WEIGHTS
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
@@ -24,10 +26,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from geogae import GeoGAE, GeoGAEError, Graph, datasets, formats, metrics
-from geogae.coding import Decoding
 from geogae.estimator import HEADROOM
 from geogae.plots import plot_reconstructions
-from geogae.saved import CONFIG, FORMAT, WEIGHTS
 
 TINY: dict[str, Any] = {
     "architecture": "sequential",

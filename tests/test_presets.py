@@ -36,7 +36,7 @@ def test_the_papers_table(dataset: str) -> None:
 
 
 def test_every_preset_is_valid_and_has_its_data_set() -> None:
-    assert len(set(presets.names())) == len(presets.names()) == 1 + 3 * len(TABLE) + 2 * len(presets.ATTRIBUTED)
+    assert len(set(presets.names())) == len(presets.names()) == 1 + 4 * len(TABLE) + 2 * len(presets.ATTRIBUTED)
     for name in presets.names():
         GeoGAE.from_preset(name).check_params()
         assert presets.read(name).get("dataset") in (datasets.names() if name != presets.DEFAULT else [None])

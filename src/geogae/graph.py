@@ -59,7 +59,7 @@ class Graph:
             "edge_categorical": _categorical(edge_categorical, len(pairs), "edge_categorical", order),
             "edge_continuous": _continuous(edge_continuous, len(pairs), "edge_continuous", order),
         }
-        if not isinstance(name, str | None):
+        if not isinstance(name, str | None) or (name is not None and not _is_text(name)):
             raise GeoGAEError(f"a graph's name is text, not {name!r}")
         self.__dict__.update(n=n, edges=_readonly(pairs), **blocks, label=_label(label), name=name)
 
@@ -262,6 +262,11 @@ _PLAIN: dict[str, Any] = {
     "label": None,
     "name": None,
 }  # of a graph of nodes and edges alone
+
+
+def _is_text(name: str) -> bool:
+    """Whether UTF-8 can hold it: half of a surrogate pair, which JSON can state, is no character."""
+    return not any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def _readonly(array: NDArray[Any]) -> NDArray[Any]:

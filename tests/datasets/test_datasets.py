@@ -189,7 +189,9 @@ def test_a_cache_that_cannot_be_written(server: Path, tmp_path: Path, monkeypatc
 
 @pytest.mark.parametrize("name", ["../secret", "", "a/b", ".hidden"])
 def test_names_that_are_none(name: str) -> None:
-    with pytest.raises(GeoGAEError, match="is not the name of a data set; known names: MUTAG, AIDS"):
+    with pytest.raises(
+        GeoGAEError, match="is not the name of a data set; known names: MUTAG, AIDS, IMDB-BINARY, QM9, QM9-numbers"
+    ):
         datasets.load(name)
 
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 import torch
+from geogae.saved import WEIGHTS
 from safetensors.torch import load_file
 from toys import files, same, timeless
 
 from geogae import datasets, formats
 from geogae.cli import main
-from geogae.saved import WEIGHTS
 from geogae.training.checkpoint import load_checkpoint
 from geogae.training.loop import METRICS, STATE
 

@@ -66,6 +66,7 @@ class LinearDecoder(nn.Module):
         every = np.concatenate(slots).astype(np.float64)  # (all nodes, w)
         self.mean.copy_(torch.from_numpy(mean))
         self.axes[: len(axes)] = torch.from_numpy(axes)
+        self.deviations.fill_(1)  # beyond the rank: these axes move further slots alone
         self.deviations[: len(axes)] = torch.from_numpy(deviations.clip(LEAST))
         self.spread.copy_(torch.from_numpy(np.stack([every.mean(0), every.std(0)])))
 
@@ -80,8 +81,7 @@ class LinearDecoder(nn.Module):
         further = range(self.slots, n)
         drawn = [np.random.default_rng([1, slot]).standard_normal((self.count, self.width)) for slot in further]
         loadings = torch.from_numpy(np.stack(drawn, axis=1)).to(self.axes) * self.spread[1] / self.count**0.5
-        used = self.deviations > 0
-        axes = loadings.flatten(1) / self.deviations.where(used, 1)[:, None] * used[:, None]
+        axes = loadings.flatten(1) / self.deviations[:, None]
         mean = self.spread[0].repeat(len(further))
         return torch.cat([self.mean, mean]), torch.cat([self.axes, axes], dim=1)
 
@@ -137,27 +137,47 @@ class LinearDecoder(nn.Module):
     def _met_alike(self, mean: Tensor, axes: Tensor, slots: Tensor, sizes: Tensor) -> Tensor:
         """Components (B, k) in units of their deviations, every number met alike.
 
-        Slots are read block by block and graph by graph: the batch around a graph changes no bit of its z.
+        Graphs of one size share a factor, and each is solved by itself: the batch around a graph changes no bit of its
+        z. Of the two forms of the same system, the smaller one is solved.
         """
-        width = self.width
-        offsets = slots.double().flatten(1) - mean[: slots.shape[1] * width].double()  # (B, n·w)
-        ends = (sizes * width).tolist()
-        components = offsets.new_zeros(len(slots), self.count)  # of a graph that goes on, the sum so far
-        gram = NOISE**2 * torch.eye(self.count, dtype=offsets.dtype, device=offsets.device)
-        for begin in range(0, max(ends, default=0), BLOCK * width):
+        offsets = slots.double().flatten(1) - mean[: slots.shape[1] * self.width].double()  # (B, n·w)
+        rows_of: dict[int, list[int]] = {}
+        for row, size in enumerate(sizes.tolist()):
+            rows_of.setdefault(size * self.width, []).append(row)
+        components = offsets.new_zeros(len(slots), self.count)
+        small = {end: rows for end, rows in rows_of.items() if end < self.count}
+        for end, rows in small.items():
+            loadings = (axes[:, :end] * self.deviations[:, None]).double()  # (k, n·w)
+            factor = _factor(loadings.T @ loadings)
+            for row in rows:
+                components[row] = loadings @ torch.cholesky_solve(offsets[row, :end, None].clone(), factor)[:, 0]
+        large = {end: rows for end, rows in rows_of.items() if end not in small}
+        self._met_in_blocks(axes, offsets, large, components)
+        return components
+
+    def _met_in_blocks(self, axes: Tensor, offsets: Tensor, rows_of: dict[int, list[int]], components: Tensor) -> None:
+        """Fill in the components of graphs of many slots; what graphs of different sizes share is added up once."""
+        width, last = self.width, max(rows_of, default=0)
+        gram = offsets.new_zeros(self.count, self.count)
+        for begin in range(0, last, BLOCK * width):
             end = begin + BLOCK * width
             loadings = (axes[:, begin:end] * self.deviations[:, None]).double()  # (k, b·w)
-            for last in sorted({n for n in ends if begin < n <= end}):
-                own = loadings[:, : last - begin].contiguous()
-                factor = torch.linalg.cholesky(gram + own @ own.T)
-                for row in (row for row, n in enumerate(ends) if n == last):
-                    total = components[row] + own @ offsets[row, begin:last].clone()
-                    components[row] = torch.cholesky_solve(total[:, None], factor)[:, 0]
-            if end < max(ends):
+            for own_end, rows in rows_of.items():
+                if begin < own_end <= end:
+                    own = loadings[:, : own_end - begin].contiguous()
+                    factor = _factor(gram + own @ own.T)
+                    for row in rows:
+                        total = components[row] + own @ offsets[row, begin:own_end].clone()
+                        components[row] = torch.cholesky_solve(total[:, None], factor)[:, 0]
+                elif own_end > end:
+                    for row in rows:
+                        components[row] += loadings @ offsets[row, begin:end].clone()
+            if end < last:
                 gram += loadings @ loadings.T
-            for row in (row for row, n in enumerate(ends) if n > end):
-                components[row] += loadings @ offsets[row, begin:end].clone()
-        return components
+
+
+def _factor(gram: Tensor) -> Tensor:
+    return torch.linalg.cholesky(gram + NOISE**2 * torch.eye(len(gram), dtype=gram.dtype, device=gram.device))
 
 
 def principal_components(

@@ -83,7 +83,9 @@ def read_values(path: Path, count: int) -> dict[str, list[float]]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise GeoGAEError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     if len(rows) != count:
-        raise GeoGAEError(f"{path} has {len(rows)} lines of numbers below the names; give one for each of {count} graphs")
+        raise GeoGAEError(
+            f"{path} has {len(rows)} lines of numbers below the names; give one for each of {count} graphs"
+        )
     table: dict[str, list[float]] = {name.strip(): [] for name in names}
     for line, row in enumerate(rows, 2):
         if len(row) != len(names):
@@ -100,4 +102,6 @@ def _whole_numbers(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise GeoGAEError(f"--bonds {text!r} must be whole numbers with commas between them, such as 12,1,2,3") from None
+        raise GeoGAEError(
+            f"--bonds {text!r} must be whole numbers with commas between them, such as 12,1,2,3"
+        ) from None

@@ -20,7 +20,12 @@ SCRIPTS = ("arrays.js", "colours.js", "layout.js", "molecule.js", "picture.js", 
 
 
 def document(
-    title: str, body: str, styles: Sequence[str], scripts: Sequence[str], first: Mapping[str, Any], rest: Mapping[str, Any]
+    title: str,
+    body: str,
+    styles: Sequence[str],
+    scripts: Sequence[str],
+    first: Mapping[str, Any],
+    rest: Mapping[str, Any],
 ) -> str:
     """The page whose ``body``, ``styles`` and ``scripts`` are files in ``static/``; data by the name of its element.
 

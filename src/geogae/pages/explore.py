@@ -28,7 +28,18 @@ AXES = 8  # sliders of a group
 CATEGORIES = 9  # different whole numbers up to which a label is a category
 
 STYLES = ("explore.css",)
-SCRIPTS = ("graphs.js", "decoder.js", "folds.js", "contexts.js", "store.js", "map.js", "live.js", "film.js", "search.js", "explore.js")
+SCRIPTS = (
+    "graphs.js",
+    "decoder.js",
+    "folds.js",
+    "contexts.js",
+    "store.js",
+    "map.js",
+    "live.js",
+    "film.js",
+    "search.js",
+    "explore.js",
+)
 
 
 def explore(
@@ -98,7 +109,13 @@ def _checked(name: str, numbers: ArrayLike, count: int) -> NDArray[np.float64]:
 
 
 def _map(
-    model: GeoGAE, seen: Seen, title: str, columns: list[Packed], points: NDArray[np.float32], what: str, projection: str
+    model: GeoGAE,
+    seen: Seen,
+    title: str,
+    columns: list[Packed],
+    points: NDArray[np.float32],
+    what: str,
+    projection: str,
 ) -> Packed:
     count, m = seen.z.shape
     method = {"pca": "first two principal axes", "umap": "UMAP"}[projection]

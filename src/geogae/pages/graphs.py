@@ -36,7 +36,11 @@ def pack_graphs(
 def category_table(graphs: Sequence[Graph], chemistry: Chemistry | None) -> Packed:
     """What categories stand for: kinds of nodes by their first column, elements and bonds of molecules."""
     first = [graph.node_categorical[:, 0] for graph in graphs if graph.node_categorical is not None]
-    table: Packed = {"kinds": np.unique(np.concatenate(first)).tolist() if first else [], "elements": None, "bonds": None}
+    table: Packed = {
+        "kinds": np.unique(np.concatenate(first)).tolist() if first else [],
+        "elements": None,
+        "bonds": None,
+    }
     if chemistry is not None:
         elements = {str(kind): number for kind, number in (chemistry.elements or {}).items()}
         bonds = {str(kind): number for kind, number in (chemistry.bonds or {}).items()}

@@ -86,11 +86,23 @@ def facts(caption: str, values: Mapping[str, Any]) -> Block:
 
 def bars(caption: str, found: Sequence[Mapping[str, Any]], unit: str = "%", low: float = 0, high: float = 100) -> Block:
     """Each has name, value, deviation or None, kind ("ours", "baseline" or "paper") and a remark."""
-    return {"type": "bars", "caption": caption, "unit": unit, "low": low, "high": high, "bars": [dict(bar) for bar in found]}
+    return {
+        "type": "bars",
+        "caption": caption,
+        "unit": unit,
+        "low": low,
+        "high": high,
+        "bars": [dict(bar) for bar in found],
+    }
 
 
 def lines(
-    caption: str, x: str, y: str, series: Sequence[tuple[str, Sequence[tuple[float, float]]]], *, log: Sequence[str] = ()
+    caption: str,
+    x: str,
+    y: str,
+    series: Sequence[tuple[str, Sequence[tuple[float, float]]]],
+    *,
+    log: Sequence[str] = (),
 ) -> Block:
     """Named series of points; ``log`` names the axes that are logarithmic."""
     drawn = [{"name": name, "points": [list(point) for point in points]} for name, points in series if points]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from tempfile import TemporaryDirectory
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,6 @@ from geogae.pages.report import (
     lines,
     pairs,
     scatter,
-    table,
     tiles,
     write_report,
 )
@@ -84,7 +83,9 @@ def run_report(
         Section("Configuration", [facts("Parameters", model.get_params()), facts("Made by", _origin())]),
     ]  # fmt: skip
     m = model.latent_dim
-    subtitle = f"{model.architecture} model, z of {m} numbers · {len(test):,} test graphs" + (f" of {dataset}" if dataset else "")
+    subtitle = f"{model.architecture} model, z of {m} numbers · {len(test):,} test graphs" + (
+        f" of {dataset}" if dataset else ""
+    )
     return write_report(name, subtitle, sections, path, Drawn([*graphs, *samples], chemistry))
 
 
@@ -100,7 +101,9 @@ def _beside(
     """F1 beside baselines that are fitted to the same graphs, and the paper's."""
     rows = [{"name": "this model", "value": 100 * scores["f1"], "kind": "ours", "remark": ""}]
     for name in BASELINES if train else ():
-        rows.append({"name": name, "value": 100 * _baseline(name, dataset, train, test), "kind": "baseline", "remark": ""})
+        rows.append(
+            {"name": name, "value": 100 * _baseline(name, dataset, train, test), "kind": "baseline", "remark": ""}
+        )
     for method, score in paper().f1.get(dataset, {}).items():
         if score.mean is not None:
             rows.append({"name": f"{method} (paper)", "value": score.mean, "deviation": score.deviation, "kind": "paper",
@@ -131,7 +134,11 @@ def _curves(history: Sequence[Mapping[str, Any]]) -> list[Block]:
         ]  # fmt: skip
 
     losses = [name for name in history[-1] if name.startswith("loss_")]
-    validation = [name for name in ("validation_f1", "validation_exact", "validation_node_f1", "validation_edge_f1") if name in history[-1]]
+    validation = [
+        name
+        for name in ("validation_f1", "validation_exact", "validation_node_f1", "validation_edge_f1")
+        if name in history[-1]
+    ]
     blocks = []
     if losses:
         blocks.append(lines("Losses", "minutes", "loss", series(losses), log=["y"]))
@@ -171,7 +178,14 @@ def _worst_pairs(
         decoded = back[i] is not None
         size = f", {each['size_error'][i]:+.0f} nodes" if each["size_error"][i] else ""
         verdict = "exact" if each["exact"][i] else f"F1 {100 * each['f1'][i]:.1f} %{size}"
-        found.append((at, at + 1 if decoded else None, true[i].name or f"{true[i].n} nodes", verdict if decoded else "cannot be encoded"))
+        found.append(
+            (
+                at,
+                at + 1 if decoded else None,
+                true[i].name or f"{true[i].n} nodes",
+                verdict if decoded else "cannot be encoded",
+            )
+        )
         at += 1 + decoded
     caption = "Each graph beside what comes back from its z; wrong edges are red, missing ones dotted."
     return pairs(caption, found)
