@@ -74,14 +74,15 @@ def run_report(
     chemistry = chemistry_of([graph for graph in true[:200] if graph is not None], elements, bonds)
     if chemistry is not None and any(graph.node_categorical is None for graph in [*graphs, *samples]):
         chemistry = None  # decoded without attributes: nothing to draw atoms from
+    sampled = [(len(graphs) + k, f"{graph.n} nodes") for k, graph in enumerate(samples)]
     sections = [
-        Section("Scores", [_headline(scores, len(test)), *_beside(model, scores, train, test, dataset)]),
+        Section("Scores", [_headline(scores), *_beside(scores, train, test, dataset)]),
         Section("Training", _curves(history)),
         Section("Size", _sizes(each, true)),
         Section("Worst graphs", [_worst_pairs(worst, true, back, each)]),
-        Section("Samples", [grid("Drawn from the prior.", [(len(graphs) + k, f"{graph.n} nodes") for k, graph in enumerate(samples)])] if samples else [], why),
+        Section("Samples", [grid("Drawn from the prior.", sampled)] if samples else [], why),
         Section("Configuration", [facts("Parameters", model.get_params()), facts("Made by", _origin())]),
-    ]  # fmt: skip
+    ]
     m = model.latent_dim
     subtitle = f"{model.architecture} model, z of {m} numbers · {len(test):,} test graphs" + (
         f" of {dataset}" if dataset else ""
@@ -89,26 +90,30 @@ def run_report(
     return write_report(name, subtitle, sections, path, Drawn([*graphs, *samples], chemistry))
 
 
-def _headline(scores: Mapping[str, float], count: int) -> Block:
+def _headline(scores: Mapping[str, float]) -> Block:
     named = [(SCORES[key], f"{100 * scores[key]:.2f} %", "") for key in SCORES if key in scores]
     size = f"{100 * scores['size_error_relative']:.2f} % of the mean"
     return tiles(*named, ("size error", f"{scores['size_error']:.3g} nodes", size))
 
 
-def _beside(
-    model: GeoGAE, scores: Mapping[str, float], train: Sequence[Graph], test: Sequence[Graph], dataset: str
-) -> list[Block]:
+def _beside(scores: Mapping[str, float], train: Sequence[Graph], test: Sequence[Graph], dataset: str) -> list[Block]:
     """F1 beside baselines that are fitted to the same graphs, and the paper's."""
-    rows = [{"name": "this model", "value": 100 * scores["f1"], "kind": "ours", "remark": ""}]
+    rows: list[dict[str, Any]] = [{"name": "this model", "value": 100 * scores["f1"], "kind": "ours"}]
     for name in BASELINES if train else ():
-        rows.append(
-            {"name": name, "value": 100 * _baseline(name, dataset, train, test), "kind": "baseline", "remark": ""}
-        )
-    for method, score in paper().f1.get(dataset, {}).items():
-        if score.mean is not None:
-            rows.append({"name": f"{method} (paper)", "value": score.mean, "deviation": score.deviation, "kind": "paper",
-                         "remark": "; ".join(paper().told.get(method, ()))})  # fmt: skip
-    return [bars("F1 of the ordered adjacency, weighted by nodes", rows)] if len(rows) > 1 else []
+        rows.append({"name": name, "value": 100 * _baseline(name, dataset, train, test), "kind": "baseline"})
+    return with_paper(rows, dataset)
+
+
+def with_paper(rows: list[dict[str, Any]], dataset: str) -> list[Block]:
+    """Bars of F1 and of what the paper has for the data set; none if there is only one of them."""
+    printed = paper().f1.get(dataset, {})
+    theirs = [
+        {"name": f"{method} (paper)", "value": score.mean, "deviation": score.deviation, "kind": "paper"}
+        for method, score in printed.items()
+        if score.mean is not None
+    ]
+    found = [*rows, *theirs]
+    return [bars("F1 of the ordered adjacency, weighted by nodes", found)] if len(found) > 1 else []
 
 
 def _baseline(name: str, dataset: str, train: Sequence[Graph], test: Sequence[Graph]) -> float:

@@ -1,4 +1,4 @@
-"""The report of a benchmark: every data set's scores beside the paper's, F1 against m, size errors, where they come from."""
+"""The report of a benchmark: the scores of every data set beside the paper's, F1 against m, size errors, origin."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from geogae.benchmark.paper import paper
 from geogae.benchmark.summary import Row, Spread, summarise
 from geogae.errors import GeoGAEError
-from geogae.pages.report import Block, Section, bars, lines, table, write_report
+from geogae.pages.report import Block, Section, lines, table, write_report
+from geogae.pages.run_report import with_paper
 
 OURS = ("refined", "parallel", "sequential", "refined-attributes", "parallel-attributes", "sequential-attributes")
 REACH = 3  # size errors beyond it are counted together
@@ -39,18 +39,18 @@ def scores_report(
 
 def _data_set(rows: list[Row], entries: Sequence[Mapping[str, Any]]) -> list[Block]:
     plain = [row for row in rows if not row.swept and row.f1 is not None]
-    printed = paper().f1.get(rows[0].dataset, {}) if rows[0].split == "paper" else {}
     shown: list[dict[str, Any]] = [
-        {"name": row.name, "value": 100 * row.f1.mean, "deviation": _percent(row.f1.deviation),
-         "kind": "ours" if row.method in OURS else "baseline", "remark": f"{len(row.seeds)} seeds, m = {row.m or '–'}"}
-        for row in plain if row.f1 is not None and not row.attributed
-    ]  # fmt: skip
-    shown += [
-        {"name": f"{method} (paper)", "value": score.mean, "deviation": score.deviation, "kind": "paper",
-         "remark": "; ".join(paper().told.get(method, ()))}
-        for method, score in printed.items() if score.mean is not None
-    ]  # fmt: skip
-    blocks = [bars("F1 of the ordered adjacency, weighted by nodes", shown)] if shown else []
+        {
+            "name": row.name,
+            "value": 100 * row.f1.mean,
+            "deviation": _percent(row.f1.deviation),
+            "kind": "ours" if row.method in OURS else "baseline",
+            "remark": f"{len(row.seeds)} seeds, m = {row.m or '–'}",
+        }
+        for row in plain
+        if row.f1 is not None and not row.attributed
+    ]
+    blocks = with_paper(shown, rows[0].dataset if rows[0].split == "paper" else "")
     blocks += _sweeps(rows)
     blocks += _curves(entries)
     best = max((row.f1.mean for row in plain if row.f1), default=0.0)
