@@ -33,7 +33,7 @@ log = logging.getLogger("geogae")
 SHARED = ("latent_dim", "attributes", "device", "seed")  # parameters of every autoencoder
 
 
-class GeoGAE(TransformerMixin, BaseEstimator):
+class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A graph autoencoder: whole graphs to vectors of ``latent_dim`` numbers and back.
 
     Parameters:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
-from geogae.geometry.template import Template, _doubly_stochastic, make_template, match, template_clouds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from families import FAMILIES, plain, random_graph, shuffled
+from geogae.autoencoders import consensus
+from geogae.autoencoders.consensus import Consensus, _doubly_stochastic, consensus_clouds, make_consensus, match
 from geogae.errors import GeoGAEError
-from geogae.geometry import fitting, template
+from geogae.geometry import fitting
 from geogae.graph import Graph
 from geogae.metrics import same_topology
 
@@ -41,8 +42,8 @@ def copies() -> list[Graph]:
 
 
 @pytest.fixture(scope="module")
-def made(copies: list[Graph]) -> Template:
-    return make_template(copies[:9], DIM)
+def made(copies: list[Graph]) -> Consensus:
+    return make_consensus(copies[:9], DIM)
 
 
 # -- matching ---
@@ -93,53 +94,53 @@ def test_sinkhorn_scales_and_does_no_more() -> None:
     np.testing.assert_allclose(factors * factors[0, 0], np.outer(factors[:, 0], factors[0]), rtol=1e-5)
 
 
-# -- the template ---
+# -- the consensus ---
 
 
-def test_the_consensus_of_noisy_copies_is_their_base(made: Template) -> None:
+def test_the_consensus_of_noisy_copies_is_their_base(made: Consensus) -> None:
     assert same_topology(made.graph, BASE)
     assert made.balls.shape == (N, DIM) and made.balls.dtype == np.float32
 
 
 def test_the_smallest_dimension_is_one_in_which_all_graphs_are_exact(copies: list[Graph]) -> None:
-    found = make_template(copies[:9], "auto")
+    found = make_consensus(copies[:9], "auto")
     dim = found.balls.shape[1]
-    assert all(cloud.exact for cloud in template_clouds(copies[:9], found))
-    assert not all(cloud.exact for cloud in template_clouds(copies[:9], make_template(copies[:9], dim - 1)))
+    assert all(cloud.exact for cloud in consensus_clouds(copies[:9], found))
+    assert not all(cloud.exact for cloud in consensus_clouds(copies[:9], make_consensus(copies[:9], dim - 1)))
     [alone] = fitting.fit_clouds([found.graph], "auto")
     assert dim > alone.dim  # what most graphs have needs less
 
 
-def test_the_template_of_one_graph_is_that_graph() -> None:
+def test_the_consensus_of_one_graph_is_that_graph() -> None:
     for graph in (Graph(1), Graph(2, [(0, 1)]), plain(nx.cycle_graph(6)), Graph(5)):
-        found = make_template([shuffled(graph, 1)], "auto")
+        found = make_consensus([shuffled(graph, 1)], "auto")
         assert same_topology(found.graph, graph)
-        [cloud] = template_clouds([graph], found)
+        [cloud] = consensus_clouds([graph], found)
         assert cloud.exact and same_topology(cloud.to_graph(), graph)
 
 
 def test_graphs_of_different_sizes_are_one_line() -> None:
     with pytest.raises(GeoGAEError) as error:
-        make_template([Graph(4), Graph(3), Graph(9)], 3)
-    said = "order='template' needs graphs of one size, not of 3 to 9 nodes; use order='axis'"
+        make_consensus([Graph(4), Graph(3), Graph(9)], 3)
+    said = "consensus=True needs graphs of one size, not of 3 to 9 nodes; use consensus=False"
     assert str(error.value) == said
 
 
 # -- clouds in its slots ---
 
 
-def test_clouds_are_exact_and_in_the_graphs_own_numbering(made: Template, copies: list[Graph]) -> None:
-    clouds = template_clouds(copies, made)
+def test_clouds_are_exact_and_in_the_graphs_own_numbering(made: Consensus, copies: list[Graph]) -> None:
+    clouds = consensus_clouds(copies, made)
     for graph, cloud in zip(copies, clouds, strict=True):
         assert cloud.exact and cloud.to_graph() == graph and cloud.graph is graph and cloud.canonical
         assert sorted(cloud.order) == list(range(N)) and cloud.dim == DIM
-        assert cloud.margin >= template.MARGIN - 1e-5 or cloud.steps == template.STEPS
+        assert cloud.margin >= consensus.MARGIN - 1e-5 or cloud.steps == consensus.STEPS
 
 
-def test_what_graphs_share_stays_in_place(made: Template, copies: list[Graph]) -> None:
+def test_what_graphs_share_stays_in_place(made: Consensus, copies: list[Graph]) -> None:
     """Slots hold the same node of the base in unseen graphs too, and their balls stay near."""
     base = made.graph.adjacency()
-    for cloud in template_clouds(copies[9:], made):
+    for cloud in consensus_clouds(copies[9:], made):
         ordered = cloud.ordered()
         assert ordered.graph is not None
         both = (ordered.graph.adjacency() & base).sum() / base.sum()
@@ -148,58 +149,58 @@ def test_what_graphs_share_stays_in_place(made: Template, copies: list[Graph]) -
         assert moved < turned / 2
 
 
-def test_a_relabelled_graph_has_the_same_balls(made: Template, copies: list[Graph]) -> None:
+def test_a_relabelled_graph_has_the_same_balls(made: Consensus, copies: list[Graph]) -> None:
     for seed, graph in enumerate(copies[:6]):
-        one, two = template_clouds([graph, shuffled(graph, seed + 50)], made)
+        one, two = consensus_clouds([graph, shuffled(graph, seed + 50)], made)
         assert np.array_equal(one.balls, two.balls)
         assert one.ordered().graph == two.ordered().graph
 
 
-def test_attributes_come_along_and_change_nothing(made: Template, copies: list[Graph]) -> None:
+def test_attributes_come_along_and_change_nothing(made: Consensus, copies: list[Graph]) -> None:
     graph = copies[0]
     kinds = np.arange(N)[:, None] % 4
     coloured = Graph(N, graph.edges, node_categorical=kinds, label=1, name="coloured")
-    plain_cloud, cloud = template_clouds([graph, coloured], made)
+    plain_cloud, cloud = consensus_clouds([graph, coloured], made)
     assert np.array_equal(cloud.balls, plain_cloud.balls)
     assert cloud.to_graph() == coloured
     renumbered = shuffled(coloured, 3)
-    [again] = template_clouds([renumbered], made)
+    [again] = consensus_clouds([renumbered], made)
     assert again.ordered().graph == cloud.ordered().graph
 
 
-def test_each_graph_by_itself(made: Template, copies: list[Graph]) -> None:
-    together = template_clouds(copies[:4], made)
+def test_each_graph_by_itself(made: Consensus, copies: list[Graph]) -> None:
+    together = consensus_clouds(copies[:4], made)
     for graph, cloud in zip(copies, together, strict=False):
-        [alone] = template_clouds([graph], made)
+        [alone] = consensus_clouds([graph], made)
         assert np.array_equal(alone.balls, cloud.balls) and np.array_equal(alone.order, cloud.order)
-    assert template_clouds([], made) == []
+    assert consensus_clouds([], made) == []
 
 
-def test_another_size_is_one_line_before_any_work(made: Template, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(template, "match", lambda *graphs: pytest.fail("matched in vain"))
+def test_another_size_is_one_line_before_any_work(made: Consensus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consensus, "match", lambda *graphs: pytest.fail("matched in vain"))
     with pytest.raises(GeoGAEError) as error:
-        template_clouds([BASE, Graph(29, [(0, 1)], name="small")], made)
+        consensus_clouds([BASE, Graph(29, [(0, 1)], name="small")], made)
     said = str(error.value)
-    assert "small" in said and "cannot be laid on the template of 30 nodes" in said and "\n" not in said
-    assert said.endswith("leave it out, or train with order='axis'")
+    assert "small" in said and "cannot be laid on the consensus of 30 nodes" in said and "\n" not in said
+    assert said.endswith("leave it out, or train with consensus=False")
 
 
-# -- what is told ---
+# -- log lines ---
 
 
-def test_inexact_clouds_are_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_inexact_clouds_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     """On a line no cycle is exact, and a path is."""
-    line = make_template([plain(nx.path_graph(6))], 2)
-    clouds = template_clouds(
+    line = make_consensus([plain(nx.path_graph(6))], 2)
+    clouds = consensus_clouds(
         [plain(nx.path_graph(6)), Graph(6, [(i, (i + 1) % 6) for i in range(6)], name="ring")], line
     )
     assert [cloud.exact for cloud in clouds] == [True, False]
-    assert caplog.messages == ["dim=2 leaves 1 of 2 graphs inexact when fitted from the template (ring); try dim=3"]
+    assert caplog.messages == ["dim=2 leaves 1 of 2 graphs inexact when fitted from the consensus (ring); try dim=3"]
 
 
-def test_a_labelling_that_gives_up_is_told(
-    made: Template, copies: list[Graph], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_a_labelling_that_gives_up_is_logged(
+    made: Consensus, copies: list[Graph], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(template, "canonicalise", lambda graph: fitting.canonicalise(graph)._replace(complete=False))
-    assert not template_clouds(copies[:1], made)[0].canonical
+    monkeypatch.setattr(consensus, "canonicalise", lambda graph: fitting.canonicalise(graph)._replace(complete=False))
+    assert not consensus_clouds(copies[:1], made)[0].canonical
     assert caplog.messages == ["1 graphs are too symmetric for the labelling's budget: renumbered, they may differ"]

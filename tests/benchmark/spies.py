@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from geogae import Graph
+from geogae.autoencoders import Reading
 from geogae.benchmark import measurement, runner
 from geogae.benchmark.methods import METHODS, Entry
 from geogae.benchmark.plan import Run
@@ -28,16 +29,16 @@ class Spy:
         self.watch("fit", train + validation)
         return self.facts
 
-    def ordered(self, graphs: list[Graph]) -> list[Graph]:
-        self.watch("ordered", graphs)
-        return graphs
+    def why_not(self, graph: Graph) -> str | None:
+        return None if self.max_nodes is None or graph.n <= self.max_nodes else "too large"
 
-    def carries(self, graphs: list[Graph]) -> list[bool]:
-        return [self.max_nodes is None or graph.n <= self.max_nodes for graph in graphs]
+    def read(self, graphs: list[Graph]) -> list[Reading]:
+        self.watch("read", graphs)
+        return [Reading(graph) for graph in graphs]
 
-    def encode(self, graphs: list[Graph]) -> Any:
-        self.watch("encode", graphs)
-        return graphs
+    def encode(self, readings: list[Reading]) -> Any:
+        self.watch("encode", [reading.ordered for reading in readings])
+        return [reading.ordered for reading in readings]
 
     def decode(self, codes: Any) -> list[Graph]:
         self.watch("decode", codes)
@@ -80,6 +81,12 @@ def serve(pipe: Any, threads: int) -> None:
     """As a worker does, with spies among its methods."""
     METHODS.update(killed=entry(Spy(killed)), asleep=entry(Spy(asleep)))
     runner._serve(pipe, threads)
+
+
+def blocked(pipe: Any, threads: int) -> None:
+    """Says whether SIGINT is blocked when a worker begins."""
+    pipe.recv()
+    pipe.send({"blocked": signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])})
 
 
 def dead(pipe: Any, threads: int) -> None:

@@ -149,7 +149,7 @@ def test_a_result_lies_within_the_folder_whatever_the_names(dataset: str, value:
     [
         ({"methods": ["nope"]}, f"method 'nope' is not known; valid are {', '.join(METHODS)}"),
         ({"splits": ["both"]}, "split 'both' is not known; valid are paper, disjoint"),
-        ({"changes": {"hue": 1, "colour": 2}}, "a floor has no parameter colour, hue; valid are dim, order"),
+        ({"changes": {"hue": 1, "colour": 2}}, "a trivial baseline has no parameter colour, hue; valid are dim, order"),
         ({"changes": {"dim": 1}}, "dim=1 must be a whole number from 2 to 64"),
         ({"changes": {"dim": [3]}}, "dim=[3] must be a whole number from 2 to 64"),
         ({"changes": {"order": "random"}}, "order='random' is not known; valid are greedy, axis"),

@@ -100,7 +100,10 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "no data": (("--datasets", " , "), "--datasets names none; give names such as MUTAG,AIDS"),
     "sample": (("--datasets", "MUTAG:few"), "the sample in 'MUTAG:few' must be a whole number of graphs"),
     "parameter": (("--methods", "linear", "--set", "colour=red"), "'colour' is no parameter of GeoGAE; valid are"),
-    "floor's parameter": (("--methods", "path", "--set", "lr=1"), "a floor has no parameter lr; valid are dim, order"),
+    "parameter of a baseline": (
+        ("--methods", "path", "--set", "lr=1"),
+        "a trivial baseline has no parameter lr; valid are dim, order",
+    ),
     "too many seeds": (("--seeds", "0-99999999999"), "--seeds '0-99999999999' must be at most 10,000 numbers"),
     "no pair": (("--set", "dim"), "--set 'dim' must be NAME=VALUE"),
     "minutes": (("--methods", "sequential", "--minutes", 0), "minutes=0 must be a number, at least 0.001"),

@@ -41,20 +41,14 @@ class CloudReader:
     def read(self, graphs: Sequence[Graph], *, n_jobs: int = 1, progress: bool = False) -> list[HyperballCloud]:
         if self.consensus is not None:
             return consensus_clouds(graphs, self.consensus, progress=progress)
-        return fit_clouds(
-            graphs, self.dim, order=self.order,
-            margin=self.margin, n_jobs=max(n_jobs, torch.get_num_threads()),
-            progress=progress,
-        )  # fmt: skip
+        jobs = max(n_jobs, torch.get_num_threads())
+        return fit_clouds(graphs, self.dim, order=self.order, margin=self.margin, n_jobs=jobs, progress=progress)
 
     def read_edited(self, graphs: Sequence[Graph]) -> list[HyperballCloud]:
         """Clouds for training, by one try and not kept in the cache; graphs come numbered by the consensus, if any."""
         if self.consensus is not None:
             return clouds_in_slots(graphs, self.consensus)
-        return fit_clouds(
-            graphs, self.dim, order=self.order,  # type: ignore[arg-type]
-            margin=self.margin, tries=1, threads=1, cache=False,
-        )  # fmt: skip
+        return fit_clouds(graphs, self.dim, order=self.order, margin=self.margin, tries=1, n_jobs=1, cache=False)
 
     def why_not(self, graph: Graph) -> str | None:
         if self.consensus is not None and graph.n != self.consensus.graph.n:

@@ -67,6 +67,8 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         consensus: whether nodes are ordered by matching to the consensus of the training graphs, all of one size.
         leaves: ``"kept"`` as slots, ``"folded"`` into counts, or ``"auto"``: as validation graphs come back better.
         twins: the same for adjacent twins.
+        contexts: whether categories are written as ranks among what is expected in their context (fewest numbers of z),
+            or as they are (a z that is easier to draw from).
         device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
         seed: of the graphs that are held out if there is a choice to make and no validation graphs.
     """
@@ -82,6 +84,7 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         consensus: bool = False,
         leaves: Literal["auto", "folded", "kept"] = "kept",
         twins: Literal["auto", "folded", "kept"] = "kept",
+        contexts: bool = True,
         device: str = "auto",
         seed: int = 0,
     ) -> None:
@@ -91,10 +94,11 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
             check_choice(name, fold, ("auto", "folded", "kept"))
             if fold == "folded" and consensus:
                 raise GeoGAEError(f"{name}='folded' leaves graphs of many sizes; consensus=True needs one: keep {name}")
+        check_choice("contexts", contexts, (True, False))
         check_device(device)
         check_number("seed", seed, int, 0)
         self.latent_dim, self.attributes, self.device, self.seed = latent_dim, attributes, device, seed
-        self.leaves, self.twins = leaves, twins
+        self.leaves, self.twins, self.contexts = leaves, twins, contexts
         self.cloud_parameters = {"dim": dim, "order": order, "margin": margin, "consensus": consensus}
         self.reader = CloudReader(**self.cloud_parameters)  # type: ignore[arg-type]
         self.schema: Schema | None = None
@@ -169,7 +173,7 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
             count = self.features.columns
             train = [without_columns(reading.core, count) for reading in readings]
             rest = [without_columns(reading.core, count)[0] for reading in held_out]
-            own = Attributes.of(self.schema, train, rest, self.latent_dim, self.attributes == "decoded")
+            own = Attributes.of(self.schema, train, rest, self.latent_dim, self.attributes == "decoded", self.contexts)
             self.features = SlotFeatures([*features, own])
         slots = max(reading.core.n for reading in [*readings, *held_out])
         self.decoder = self._built(self.reader.dim, slots)

@@ -36,6 +36,7 @@ class RefinedAutoencoder(LinearAutoencoder):
         consensus: bool = False,
         leaves: Literal["auto", "folded", "kept"] = "auto",
         twins: Literal["auto", "folded", "kept"] = "auto",
+        contexts: bool = True,
         steps: int = 1000,
         pull: float = 0.0,
         device: str = "auto",
@@ -43,7 +44,7 @@ class RefinedAutoencoder(LinearAutoencoder):
     ) -> None:
         shared: dict[str, Any] = {"latent_dim": latent_dim, "attributes": attributes, "device": device, "seed": seed}
         cloud: dict[str, Any] = {"dim": dim, "order": order, "margin": margin, "consensus": consensus}
-        super().__init__(**shared, **cloud, leaves=leaves, twins=twins)
+        super().__init__(**shared, **cloud, leaves=leaves, twins=twins, contexts=contexts)
         check_number("steps", steps, int, 0, 10**9)
         check_number("pull", pull, float, 0, 1e6)
         self.steps, self.pull = steps, pull

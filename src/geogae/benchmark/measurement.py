@@ -8,7 +8,7 @@ import math
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import compress
 from pathlib import Path
@@ -54,8 +54,6 @@ def measure(run: Run, results: Path, work: Path) -> dict[str, Any]:
 
 
 def _measured(run: Run, train: list[Graph], validation: list[Graph], results: Path, work: Path) -> dict[str, Any]:
-    from geogae import metrics
-
     method = METHODS[run.method].make(run.dataset, {"seed": run.seed, **dict(run.changes)})
     with _Clock() as clock, _counted_clouds() as clouds:
         facts = dict(method.fit(train, validation, work))
@@ -68,13 +66,42 @@ def _measured(run: Run, train: list[Graph], validation: list[Graph], results: Pa
         clock.stop("encode")
         decoded = method.decode(codes)
         clock.stop("decode")
-    if len(decoded) != len(readings):
-        raise GeoGAEError(f"{run.method} gave back {len(decoded)} graphs for {len(readings)}")
-    pairs = iter(zip((reading.ordered for reading in readings), decoded, strict=True))
-    both = [next(pairs) if fit else (graph, None) for graph, fit in zip(test, fits, strict=True)]
-    true, back = [graph for graph, _ in both], [graph for _, graph in both]
-    scores = metrics.evaluate(true, back)
+    true = list(test)
+    for index, reading in zip(compress(range(len(test)), fits), readings, strict=True):
+        true[index] = reading.ordered
     new = unseen(run)
+    scores = _scores(true, _in_place(decoded, fits, run.method), new)
+    scores_with = {
+        given: _scores(true, _in_place(method.decode_with(codes, readings, given), fits, run.method), new)  # type: ignore[attr-defined]
+        for given in getattr(method, "optional_side_information", ())
+    }
+    history = facts.pop("history", [])
+    sizes = {"train": len(train), "validation": len(validation), "test": len(test), "unseen": sum(new)}
+    return {
+        "config": facts,
+        "side_information": list(method.side_information),
+        "graphs": sizes,
+        "not_encoded": fits.count(False),
+        "scores": scores,
+        **({"scores_with": scores_with} if scores_with else {}),
+        "history": [{name: row[name] for name in HISTORY if name in row} for row in history],
+        "seconds": clock.seconds,
+        "clouds": clouds,
+    }
+
+
+def _in_place(decoded: Sequence[Graph], fits: Sequence[bool], method: str) -> list[Graph | None]:
+    """The decoded graphs, and None where a graph could not be encoded."""
+    if len(decoded) != sum(fits):
+        raise GeoGAEError(f"{method} gave back {len(decoded)} graphs for {sum(fits)}")
+    rest = iter(decoded)
+    return [next(rest) if one else None for one in fits]
+
+
+def _scores(true: list[Graph], back: list[Graph | None], new: Sequence[bool]) -> dict[str, float]:
+    from geogae import metrics
+
+    scores = dict(metrics.evaluate(true, back))
     if any(new):
         over = metrics.evaluate(list(compress(true, new)), list(compress(back, new)))
         scores |= {f"{name}_unseen": over[name] for name in ("f1", "exact", "size_error")}
@@ -82,18 +109,7 @@ def _measured(run: Run, train: list[Graph], validation: list[Graph], results: Pa
         scores |= metrics.attributes(true, back)
     if not all(math.isfinite(score) for score in scores.values()):
         raise GeoGAEError(f"scores are not finite: {scores}")
-    history = facts.pop("history", [])
-    sizes = {"train": len(train), "validation": len(validation), "test": len(test), "unseen": sum(new)}
-    return {
-        "config": facts,
-        "side_information": list(method.side_information),
-        "graphs": sizes,
-        "not_encoded": len(test) - len(readings),
-        "scores": scores,
-        "history": [{name: row[name] for name in HISTORY if name in row} for row in history],
-        "seconds": clock.seconds,
-        "clouds": clouds,
-    }
+    return scores
 
 
 def identity(run: Run) -> dict[str, Any]:
@@ -128,8 +144,8 @@ class _Clock:
 
 @contextmanager
 def _counted_clouds() -> Iterator[dict[str, int]]:
-    """How many clouds come from the cache and how many are fitted; ``fit_clouds`` logs it."""
-    counts = {"cached": 0, "fitted": 0}
+    """How many clouds are small, which are never kept, come from the cache, or are fitted; ``fit_clouds`` logs it."""
+    counts = {"small": 0, "cached": 0, "fitted": 0}
 
     class Counter(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:

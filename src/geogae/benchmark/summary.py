@@ -208,10 +208,10 @@ def _clouds(entries: Sequence[Entry]) -> str:
     counts = [entry.get("clouds") for entry in entries]
     if not counts or any(not count for count in counts):
         return ""
-    fitted = [count.get("fitted", 0) > 0 for count in counts if count]
     if not any(sum(count.values()) for count in counts if count):
         return "none"
-    return "fitted" if all(fitted) else "some cached" if any(fitted) else "cached"
+    cached = [count.get("cached", 0) > 0 and not count.get("fitted", 0) for count in counts if count]
+    return "cached" if all(cached) else "some cached" if any(cached) else "fitted"
 
 
 def _distinct(values: Iterable[str]) -> list[str]:

@@ -144,8 +144,7 @@ class _Fitter:
                 yield key, stored[keys[key]]
             else:
                 missing.append(key)
-        cached = len(left) - len(missing)
-        cloud_log.debug("%d clouds from the cache, %d to fit", cached, len(topologies) - cached)
+        cloud_log.debug("%d small, %d cached, %d to fit", len(quick), len(left) - len(missing), len(missing))
         if not missing:
             return
         firsts = self._first_tries(topologies, missing, dim) if self.device != "cpu" else {}

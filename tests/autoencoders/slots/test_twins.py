@@ -1,42 +1,101 @@
-"""Nodes that share a ball, next to each other in the node order."""
+"""Adjacent twins, folded and unfolded: which nodes are interchangeable, and that nothing is lost."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import combinations
 
 import networkx as nx
 import numpy as np
+<<<<<<< HEAD
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from families import plain, random_graph, shuffled
+from geogae import isomorphic
+from geogae.autoencoders.slots import Twins
+from geogae.autoencoders.slots.base import with_columns
+from geogae.autoencoders.slots.twins import twin_classes
+from geogae.graph import Graph
+from strategies import graphs
+
+NONE = np.empty(0, np.int64)
+PLAIN = Twins(NONE)
+=======
 from hypothesis import given
 from hypothesis import strategies as st
 
 from families import plain, shuffled
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import fit_clouds
+>>>>>>> main
 
 
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=9), st.randoms(use_true_random=False))
-def test_equal_balls_stand_where_the_first_of_them_stood(kinds: list[int], random: object) -> None:
-    order = np.arange(len(kinds))
-    random.shuffle(order)  # type: ignore[attr-defined]
-    balls = np.array([[kind, -kind] for kind in kinds], np.float32)
-    cloud = HyperballCloud(balls[:, :1], balls[:, 1], order)
-    grouped = cloud.grouped()
-    read = [kinds[node] for node in grouped.order]
-    before = [kinds[node] for node in order]
-    assert sorted(grouped.order) == list(range(len(kinds))) and cloud.different_balls == len(set(kinds))
-    assert list(dict.fromkeys(read)) == list(dict.fromkeys(before))  # kinds in the order of their first nodes
-    assert sum(one != two for one, two in pairwise(read)) == len(set(kinds)) - 1
-    for kind in set(kinds):  # and within a kind as they stood
-        assert [n for n in grouped.order if kinds[n] == kind] == [n for n in order if kinds[n] == kind]
-    assert np.array_equal(grouped.grouped().order, grouped.order)
+def closed(graph: Graph, node: int) -> frozenset[int]:
+    return frozenset(np.flatnonzero(graph.adjacency()[node]).tolist()) | {node}
 
 
-def test_twins_of_a_fitted_cloud() -> None:
-    graph = plain(nx.windmill_graph(4, 5))  # four cliques of five that share a node
-    [cloud] = fit_clouds([graph], 4, cache=False)
-    grouped = cloud.grouped()
-    assert cloud.different_balls == 5 and grouped.exact and grouped.to_graph() == graph
-    assert len(grouped.order) == 17 and grouped.graph is graph
-    [other] = fit_clouds([shuffled(graph, 1)], 4, cache=False)
-    assert np.array_equal(other.grouped().balls, grouped.balls)
-    assert other.grouped().ordered().graph == grouped.ordered().graph
+def clique(n: int, **kinds: object) -> Graph:
+    return Graph(n, list(combinations(range(n), 2)), **kinds)  # type: ignore[arg-type]
+
+
+@given(st.integers(1, 14), st.floats(0, 1), st.integers(0, 2**16))
+def test_twins_are_the_nodes_of_one_closed_neighbourhood(n: int, density: float, seed: int) -> None:
+    graph = random_graph(n, density, seed)
+    classes = twin_classes(graph, NONE)
+    first = {}
+    for node in range(n):
+        assert classes[node] == first.setdefault(closed(graph, node), node)
+
+
+def test_cliques_that_share_a_node() -> None:
+    graph = plain(nx.windmill_graph(4, 5))  # four cliques of five
+    folded = PLAIN.fold(shuffled(graph, 1))
+    assert isomorphic(folded.core.topology(), plain(nx.star_graph(4)))
+    counts = folded.core.node_categorical
+    assert counts is not None and sorted(counts.ravel().tolist()) == [0, 3, 3, 3, 3]
+    assert isomorphic(PLAIN.unfold(folded.core, 99), graph)
+    assert PLAIN.fold(clique(7)).core.n == 1 and PLAIN.fold(plain(nx.cycle_graph(5))).core.n == 5
+
+
+@settings(max_examples=60)
+@given(st.lists(graphs(schema=(1, 0, 1, 0)), min_size=1, max_size=3), st.integers(0, 2**32))
+def test_there_and_back_with_categories(some: list[Graph], seed: int) -> None:
+    twins = Twins.of(some)
+    for graph in some:
+        folded = twins.fold(graph)
+        order = np.random.default_rng(seed).permutation(folded.core.n)
+        bare = graph.with_attributes()
+        back = twins.unfold(folded.core.relabel(order), graph.n)
+        assert back == Graph(bare.n, bare.edges, node_categorical=bare.node_categorical,
+                             edge_categorical=bare.edge_categorical).relabel(folded.order(order))  # fmt: skip
+        other = graph.relabel(np.random.default_rng(seed).permutation(graph.n))
+        assert isomorphic(twins.fold(other).core, folded.core)
+
+
+def test_only_what_is_interchangeable_is_folded() -> None:
+    """The same category, the same categories of edges to all others, and the commonest among themselves."""
+    twins = Twins(np.array([7]))
+    alike = clique(4, node_categorical=[1, 1, 1, 2], edge_categorical=[7, 7, 3, 7, 3, 3])
+    folded = twins.fold(alike)
+    assert folded.core.n == 2 and folded.core.node_categorical.tolist() == [[1, 2], [2, 0]]  # type: ignore[union-attr]
+    assert folded.core.edge_categorical.tolist() == [[3]]  # type: ignore[union-attr]
+    assert twins.unfold(folded.core, 9).relabel([0, 2, 3, 1]) == alike
+    assert twins.fold(clique(3, edge_categorical=[7, 7, 3])).core.n == 3
+    assert twins.fold(clique(3, edge_categorical=[3, 3, 3])).core.n == 3
+    assert twins.fold(clique(3, edge_categorical=[7, 7, 7])).core.n == 1
+    towards = clique(3, edge_categorical=[7, 3, 7])  # node 1 is at 7 from both, these at 3 from each other
+    assert twins.fold(towards).core.n == 3
+    assert PLAIN.fold(clique(3, node_categorical=[5, 6, 5])).core.n == 2
+
+
+@given(graphs(attributed=False), st.lists(st.integers(0, 2**40), min_size=9, max_size=9), st.integers(0, 12))
+def test_what_is_too_much_is_cut(core: Graph, asked: list[int], room: int) -> None:
+    back = PLAIN.unfold(with_columns(core, np.array(asked[: core.n])[:, None]), core.n + room)
+    assert back.n == core.n + min(room, sum(asked[: core.n]))
+    assert np.array_equal(back.edges[(back.edges < core.n).all(1)], core.edges)
+
+
+def test_state() -> None:
+    twins = Twins.of([clique(3, edge_categorical=[4, 4, 9])])
+    assert twins.edge.tolist() == [4] and Twins.from_state(twins.state()).edge.tolist() == [4]
+    assert Twins.from_state(PLAIN.state()).edge.tolist() == []

@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 import torch
 from geogae.attributes import Schema
+from geogae.model import SequentialAutoencoder
 from geogae.model.attention import EdgeAttention, EncoderLayer, attend, rope, rotate
 from geogae.model.bundles import bundle_up
 from geogae.model.encoder import attention_mask
@@ -15,7 +16,6 @@ from geogae.autoencoders.transformer.objective import sequential_objective
 from geogae.autoencoders.transformer.sequences import Sequences
 from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import graphs_of_balls
-from geogae.model import SequentialAutoencoder
 
 D, NODE, EDGE = 3, 4, 2
 

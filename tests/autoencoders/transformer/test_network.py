@@ -2,11 +2,11 @@
 
 import pytest
 import torch
+from geogae.model import SequentialAutoencoder
 from geogae.model.bundles import bundle_up
 
 from geogae import losses
 from geogae.errors import GeoGAEError
-from geogae.model import SequentialAutoencoder
 
 D = 3
 

@@ -1,7 +1,8 @@
 """Methods of the benchmark by name: one file, or one preset, and one line of the registry each.
 
 A method has the contract of an autoencoder: fit, why_not, read, encode, decode. ``side_information`` is what its
-decoder gets beside the code.
+decoder gets beside the code. A method that can do with or without side information is scored both ways: it names the
+kinds in ``optional_side_information`` and has ``decode_with(codes, readings, kind)``.
 """
 
 from __future__ import annotations
