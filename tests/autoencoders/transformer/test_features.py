@@ -13,9 +13,9 @@ from geogae.autoencoders.transformer.encoder import attention_mask
 from geogae.autoencoders.transformer.features import Attributes, EdgeFeatures, NodeFeatures, TokenPairs, token_pairs
 from geogae.autoencoders.transformer.network import SequentialNetwork
 from geogae.autoencoders.transformer.objective import sequential_objective
+from geogae.autoencoders.transformer.sequences import Sequences
 from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import graphs_of_balls
-from geogae.autoencoders.transformer.sequences import Sequences
 
 D, NODE, EDGE = 3, 4, 2
 
