@@ -23,7 +23,7 @@ torture: $(VENV)/.installed-dev  # damaged files, signals, full disks, many proc
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/report.py --check
-	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site
 
 report: $(VENV)/.installed-dev  # tables and pictures of README.md and docs/ from the committed results
 	$(BIN)/python benchmarks/report.py

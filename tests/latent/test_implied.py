@@ -11,7 +11,16 @@ pytest.importorskip("rdkit")
 
 from geogae.formats.chem import from_smiles, to_smiles, with_implied_hydrogens
 
-MOLECULES = ["CCO", "c1ccccc1", "c1cc[nH]c1", "C[N+](C)(C)CC(=O)[O-]", "N#CC=O", "[NH3+]CC([O-])=O", "O=c1cc[nH]cn1", "C"]
+MOLECULES = [
+    "CCO",
+    "c1ccccc1",
+    "c1cc[nH]c1",
+    "C[N+](C)(C)CC(=O)[O-]",
+    "N#CC=O",
+    "[NH3+]CC([O-])=O",
+    "O=c1cc[nH]cn1",
+    "C",
+]
 
 
 @pytest.mark.parametrize("smiles", MOLECULES)

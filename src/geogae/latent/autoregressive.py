@@ -303,7 +303,9 @@ class _Trainer:
     def restore(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
         try:
             for name, part in (("network", self.network), ("average", self.average), ("best", self.best)):
-                part.load_state_dict({k.removeprefix(f"{name}."): v for k, v in tensors.items() if k.startswith(f"{name}.")})
+                part.load_state_dict(
+                    {k.removeprefix(f"{name}."): v for k, v in tensors.items() if k.startswith(f"{name}.")}
+                )
             state: dict[int, dict[str, Tensor]] = {}
             for key, value in tensors.items():
                 if key.startswith("adam."):

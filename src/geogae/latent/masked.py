@@ -31,9 +31,7 @@ class MaskedNetwork(nn.Module):
         self.numbers = Masked(self.earlier.T.contiguous())
         self.given = nn.Linear(given, width, bias=False) if given else None
         up_to = (place[:, None] >= place).float()  # (width, width)
-        self.blocks = nn.ModuleList(
-            nn.ModuleList([Masked(up_to), Masked(up_to, zero=True)]) for _ in range(blocks)
-        )
+        self.blocks = nn.ModuleList(nn.ModuleList([Masked(up_to), Masked(up_to, zero=True)]) for _ in range(blocks))
         own = torch.arange(m).repeat_interleave(bins)
         self.out = Masked((own[:, None] >= place).float(), zero=True)
 
@@ -62,7 +60,9 @@ class Masked(nn.Module):
         self.mask: Tensor
         self.register_buffer("mask", mask, persistent=False)
         scale = 0.0 if zero else 1.0
-        self.weight = nn.Parameter(scale * torch.randn(mask.shape) * mask / mask.sum(1, keepdim=True).clamp(min=1).sqrt())
+        self.weight = nn.Parameter(
+            scale * torch.randn(mask.shape) * mask / mask.sum(1, keepdim=True).clamp(min=1).sqrt()
+        )
         self.bias = nn.Parameter(torch.zeros(len(mask)))
 
     def forward(self, x: Tensor) -> Tensor:

@@ -69,5 +69,7 @@ class MixturePrior(Prior):
     @classmethod
     def from_state(cls, state: State) -> Self:
         prior = cls()
-        prior.weights, prior.means, prior.roots = (state.tensors[name].numpy() for name in ("weights", "means", "roots"))
+        prior.weights, prior.means, prior.roots = (
+            state.tensors[name].numpy() for name in ("weights", "means", "roots")
+        )
         return prior

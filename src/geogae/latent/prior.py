@@ -59,9 +59,7 @@ class Prior(ABC):
     @abstractmethod
     def m(self) -> int: ...
 
-    def sample(
-        self, n: int, seed: int = 0, given: Given | None = None, guidance: float = 1.0
-    ) -> NDArray[np.float32]:
+    def sample(self, n: int, seed: int = 0, given: Given | None = None, guidance: float = 1.0) -> NDArray[np.float32]:
         """n draws of z."""
         u = np.random.default_rng(seed).standard_normal((n, self.m))
         return self.from_normal(u, given, guidance)
@@ -129,7 +127,9 @@ class GaussianPrior(Prior):
         self.conditions, values = property_columns(properties, len(rows))
         self.mean, self.center = rows.mean(0), values.mean(0)
         centred = values - self.center
-        self.slope = np.linalg.lstsq(centred, rows - self.mean, rcond=None)[0] if values.shape[1] else np.zeros((0, self.m))
+        self.slope = (
+            np.linalg.lstsq(centred, rows - self.mean, rcond=None)[0] if values.shape[1] else np.zeros((0, self.m))
+        )
         rest = rows - self.mean - centred @ self.slope
         covariance = rest.T @ rest / max(1, len(rows))
         covariance += RIDGE * max(float(np.trace(covariance)) / self.m, 1e-12) * np.eye(self.m)
@@ -187,6 +187,8 @@ def slerp(one: NDArray[np.float64], other: NDArray[np.float64], at: Sequence[flo
         if np.sin(angle) < 1e-6:
             points.append((1 - t) * one + t * other)
             continue
-        direction = (np.sin((1 - t) * angle) * one / lengths[0] + np.sin(t * angle) * other / lengths[1]) / np.sin(angle)
+        direction = (np.sin((1 - t) * angle) * one / lengths[0] + np.sin(t * angle) * other / lengths[1]) / np.sin(
+            angle
+        )
         points.append(direction * ((1 - t) * lengths[0] + t * lengths[1]))
     return np.array(points)
