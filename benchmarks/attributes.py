@@ -18,17 +18,17 @@ from unittest import mock
 
 import numpy as np
 import torch
+from geogae.attributes import Schema
+from geogae.model import payload, surprises
 
 from geogae import GeoGAE, metrics, presets
-from geogae.attributes import Schema
 from geogae.benchmark.folds import development
 from geogae.benchmark.plan import Run
 from geogae.geometry.fitting import fit_clouds
-from geogae.model import payload, surprises
 from geogae.molecule_plots import plot_molecules
 from geogae.training.batches import Sequences, epoch_batches
 from geogae.training.loop import Trainer
-from record import RESULTS, record
+from record import PICTURES, record
 
 SEEDS = (0, 1, 2)
 SAMPLES = {"QM9": 20_000}
@@ -40,7 +40,7 @@ SCORES = ("f1", "exact", "node_f1", "node_rmse", "edge_f1", "whole")
 
 
 def validated(name: str, seed: int, **params: Any) -> dict[str, Any]:
-    train, validation = development(Run("parallel-attributes", (), name, SAMPLES.get(name), "paper", seed))
+    train, validation = development(Run("refined-attributes", (), name, SAMPLES.get(name), "paper", seed))
     begin = time.perf_counter()
     model = GeoGAE.from_preset(f"attributes/{name.lower()}", **params).fit(train, validation=validation)
     best = model.history_[-1]
@@ -57,7 +57,7 @@ def choose() -> None:
             rows.append({"dim": dim, "order": order, "validation": measured})
             print(name, dim, order, _means(measured), flush=True)
         config = {"dataset": name, "threads": torch.get_num_threads()}
-        record(f"attributes-choose-{name}", config, rows, time.perf_counter() - begin)
+        record("attributes", f"choose-{name}", config, rows, time.perf_counter() - begin)
 
 
 def ablations(name: str = "AIDS") -> None:
@@ -78,7 +78,7 @@ def ablations(name: str = "AIDS") -> None:
         rows.append({"name": what, "validation": measured})
         print(what, _means(measured), flush=True)
     config = {"dataset": name, "threads": torch.get_num_threads(), "seeds": SEEDS}
-    record("attributes-ablations", config, rows, time.perf_counter() - begin)
+    record("attributes", "ablations", config, rows, time.perf_counter() - begin)
 
 
 @contextmanager
@@ -160,14 +160,16 @@ def speed(batches: int = 40) -> None:
     middle = {mode: float(np.median(values)) for mode, values in speeds.items()}
     ratios = {mode: middle[mode] / middle["ignored"] for mode in middle}
     config = {"dataset": "AIDS", "preset": "paper-attributes/aids", "threads": 1}
-    record("attributes-speed", config, {"graphs_per_cpu_second": middle, "ratio": ratios}, time.perf_counter() - begin)
+    record(
+        "attributes", "speed", config, {"graphs_per_cpu_second": middle, "ratio": ratios}, time.perf_counter() - begin
+    )
     print(middle, ratios)
 
 
 def molecules(shown: int = 8) -> None:
     """Molecules from z: valid and unchanged SMILES of validation molecules at several m, and a picture of some."""
     begin, rows = time.perf_counter(), []
-    train, validation = development(Run("parallel-attributes", (), "QM9", SAMPLES["QM9"], "paper", 0))
+    train, validation = development(Run("refined-attributes", (), "QM9", SAMPLES["QM9"], "paper", 0))
     for m in (192, 96, 64, 48):
         model = GeoGAE.from_preset("attributes/qm9", latent_dim=m).fit(train, validation=validation)
         pairs = model.reconstruct(validation)
@@ -175,9 +177,9 @@ def molecules(shown: int = 8) -> None:
         rows.append({"m": m, **metrics.molecules(true, back), **metrics.attributes(true, back)})
         print(rows[-1], flush=True)
         if m == presets.read("attributes/qm9")["latent_dim"]:
-            plot_molecules(pairs[:: len(pairs) // shown][:shown], RESULTS / "attributes-molecules.png")
+            plot_molecules(pairs[:: len(pairs) // shown][:shown], PICTURES / "molecules.png")
     config = {"dataset": "QM9", "sample": SAMPLES["QM9"], "seed": 0, "threads": torch.get_num_threads()}
-    record("attributes-molecules", config, rows, time.perf_counter() - begin)
+    record("attributes", "molecules", config, rows, time.perf_counter() - begin)
 
 
 PARTS = {"choose": choose, "ablations": ablations, "speed": speed, "molecules": molecules}
@@ -188,7 +190,6 @@ def main() -> None:
     parser.add_argument("part", choices=PARTS)
     chosen = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    RESULTS.mkdir(exist_ok=True)
     PARTS[chosen.part]()
 
 

@@ -1,14 +1,11 @@
-"""Random attributed graphs for hypothesis, and a question that tests ask of what reads them."""
+"""Random attributed graphs for hypothesis."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 
 CATEGORIES = st.integers(-(2**40), 2**40)
@@ -76,12 +73,3 @@ def graph_lists(draw: st.DrawFn) -> list[Graph]:
         )
         for g in members
     ]
-
-
-def accepts(reader: Any, graph: Graph) -> bool:
-    """Whether a graph's attributes can be read."""
-    try:
-        reader.check(graph)
-    except GeoGAEError:
-        return False
-    return True

@@ -12,9 +12,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from families import FAMILIES, assert_same, copies, plain, random_graph, shuffled
 from hypothesis import given, settings
 
+from families import FAMILIES, assert_same, copies, plain, random_graph, shuffled
 from geogae import datasets
 from geogae.errors import GeoGAEError
 from geogae.geometry import canonical, fitting
@@ -76,7 +76,7 @@ def test_symmetric_families(name: str) -> None:
     graph, dim = FAMILIES[name]
     (alone,) = fit([graph], dim)
     assert alone.exact
-    for cloud in fit([PATH, *(shuffled(graph, seed) for seed in range(3)), CYCLE], dim, tries=3)[1:-1]:
+    for cloud in fit([PATH, *(shuffled(graph, seed) for seed in range(3)), CYCLE], dim, tries=6)[1:-1]:
         assert_same(cloud, alone)
 
 
@@ -113,6 +113,13 @@ def test_data_sets_relabelled(name: str, dim: int) -> None:
     check_relabelled([members[i] for i in np.random.default_rng(0).choice(len(members), 200, replace=False)], dim)
 
 
+@pytest.fixture
+def nothing_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small graphs go the way of those that take longer."""
+    monkeypatch.setattr(fitting, "fit_all_quickly", lambda *_: {})
+
+
+@pytest.mark.usefixtures("nothing_is_quick")
 def test_isomorphic_graphs_are_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted = []
     real = fitting.fit_topology
@@ -212,6 +219,7 @@ def test_bad_parameters(how: dict[str, Any], line: str) -> None:
     assert str(caught.value).startswith(line) and "\n" not in str(caught.value)
 
 
+@pytest.mark.usefixtures("nothing_is_quick")
 def test_numbers_of_numpy_are_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """gamma=2, 2.0 and np.float32(2) are the same recipe, dim=3 and np.int64(3) the same dimension."""
     cache = tmp_path / "clouds"
@@ -272,6 +280,7 @@ def test_merging_twins_keeps_the_graph(graph: Graph) -> None:
 # -- interrupted ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("nothing_is_quick")
 def test_an_interrupt_keeps_what_was_fitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     members = [plain(nx.path_graph(n)) for n in (9, 8, 7, 6)]  # the largest comes first
     real, fitted = fitting.fit_topology, []
@@ -291,6 +300,7 @@ def test_an_interrupt_keeps_what_was_fitted(tmp_path: Path, monkeypatch: pytest.
     assert -9 not in fitted and -8 not in fitted and -7 in fitted
 
 
+@pytest.mark.usefixtures("nothing_is_quick")
 def test_a_long_job_saves_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A kill cannot be caught: what was fitted is written every few seconds."""
     sizes = []
@@ -338,8 +348,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
 
 
 def test_a_graph_too_large_is_named_before_the_work() -> None:
-    with pytest.raises(GeoGAEError, match=r"n=20001.*more than the 20000 nodes that can be fitted"):
-        fit([CYCLE, Graph(20_001)], 3)
+    with pytest.raises(GeoGAEError, match=r"^graph #1 has 200001 nodes; at most 200000 can be fitted: leave it out$"):
+        fit([CYCLE, Graph(200_001)], 3)
 
 
 def test_progress_goes_to_nobody_who_is_not_looking(capfd: pytest.CaptureFixture[str], caplog: Any) -> None:

@@ -101,7 +101,8 @@ def _dense_edges(n: int, code: str, start: int) -> NDArray[np.int64]:
 
 def _sparse_edges(n: int, code: str) -> NDArray[np.int64]:
     """sparse6 is a walk over the nodes: a step is one bit b and a node x. The current node v becomes v + b; if x > v,
-    then v becomes x, else (x, v) is an edge. So v is max(v + b, x), which is a running maximum of x - cumsum(b)."""
+    then v becomes x, else (x, v) is an edge. So v is max(v + b, x), which is a running maximum of x - cumsum(b).
+    """
     width = max(n - 1, 0).bit_length()
     bits = _bits(code)
     steps = len(bits) // (width + 1)

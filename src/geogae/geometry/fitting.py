@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from numbers import Integral
@@ -20,6 +21,7 @@ from typing import Any, Literal
 import networkx as nx
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from geogae.errors import GeoGAEError
@@ -39,6 +41,7 @@ from geogae.progress import progress_bar
 __all__ = ["Canonical", "canonicalise", "check_dim", "fit_clouds"]
 
 log = logging.getLogger("geogae")
+cloud_log = logging.getLogger("geogae.clouds")  # the benchmark counts by it
 
 SAVE_EVERY = 5.0  # seconds: a killed job loses no more than this
 SMALL = 20_000  # pairs of nodes over all graphs: handing less to other workers costs more than fitting it
@@ -142,6 +145,7 @@ class _Fitter:
                 yield key, stored[keys[key]]
             else:
                 missing.append(key)
+        cloud_log.debug("%d small, %d cached, %d to fit", len(quick), len(left) - len(missing), len(missing))
         if not missing:
             return
         firsts = self._first_tries(topologies, missing, dim) if self.device != "cpu" else {}
@@ -159,7 +163,6 @@ class _Fitter:
                         self.cache.write(unsaved)
                         saved, unsaved = time.monotonic(), {}
             finally:
-                halt[0] = True  # closed, interrupted or failed: the others need not go on
                 coming.close()
                 if self.cache:
                     self.cache.write(unsaved)
@@ -167,15 +170,24 @@ class _Fitter:
     def _work(
         self, tasks: Sequence[tuple[bytes, Graph, Fit | None]], dim: int, halt: NDArray[np.bool_]
     ) -> Generator[tuple[bytes, Fit], None, None]:
-        """Fits as they come, by joblib where there is more than one worker can do in the blink of an eye."""
+        """Fits as they come: here where that takes the blink of an eye, else in a thread, or by joblib's workers."""
         jobs = ((key, graph, dim, self.recipe, first, halt, os.getpid()) for key, graph, first in tasks)
-        if len(tasks) == 1 or self.n_jobs == 1 or sum(graph.n**2 for _, graph, _ in tasks) < SMALL:
+        if sum(graph.n**2 for _, graph, _ in tasks) < SMALL:
             for job in jobs:
                 yield _fit(*job)
-            return
-        parallel = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator_unordered")
-        with closing(parallel(delayed(_fit)(*job) for job in jobs)) as coming:
-            yield from coming
+        elif len(tasks) == 1 or self.n_jobs == 1:
+            with ThreadPoolExecutor(1) as pool, _halting(halt):  # Ctrl-C is heard here, and ends the descent there
+                for job in jobs:
+                    yield pool.submit(_fit, *job).result()
+        else:
+            work = (delayed(_fit)(*job) for job in jobs)
+            backend, _ = get_active_backend(prefer="threads")
+            if not backend.supports_return_generator:  # Ray's
+                yield from Parallel(n_jobs=self.n_jobs, prefer="threads")(work)
+                return
+            parallel = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator_unordered")
+            with closing(parallel(work)) as coming, _halting(halt):
+                yield from coming
 
     def smallest_dim(self, topologies: Mapping[bytes, Graph]) -> dict[bytes, Fit]:
         """Fits in the smallest dimension in which all are exact, found from below; each failure settles a dimension."""
@@ -229,6 +241,15 @@ class _Fitter:
                 own = balls[cores[key][2]]  # each node's ball
                 fits[key] = Fit(pose_balls(own[:, :-1], own[:, -1]), steps, 1)
         return fits
+
+
+@contextmanager
+def _halting(halt: NDArray[np.bool_]) -> Iterator[None]:
+    """Tell running descents to end when the block is left: done, closed, interrupted or failed."""
+    try:
+        yield
+    finally:
+        halt[0] = True
 
 
 def _fit(

@@ -36,7 +36,7 @@ def fit_all_quickly(topologies: Mapping[bytes, Graph], dim: int, recipe: Recipe,
     stream = np.random.default_rng([recipe.seed, 0]).standard_normal((dim - 1) * BALLS)  # as descent.start_of draws it
     balls, steps = np.empty((first_node[-1], dim), np.float32), np.empty(len(small), np.int64)
     how = (f32(recipe.alpha), f32(recipe.gamma), f32(recipe.temperature), f32(recipe.margin), RATE)
-    limit, halt = min(STEPS, recipe.steps, int(recipe.budget // BALLS**2)), np.zeros(1, dtype=bool)
+    limit, halt = int(min(STEPS, recipe.steps, recipe.budget // BALLS**2)), np.zeros(1, dtype=bool)
 
     def work(chunk: tuple[int, int]) -> None:
         fit_quickly(*chunk, first_node, first_edge, edges, dim, stream, NOISE, *how, limit, halt, balls, steps)

@@ -13,7 +13,7 @@ from geogae.errors import GeoGAEError
 
 ALGORITHM = 3  # part of every cache key: raise it whenever the same recipe gives other clouds
 MIN_DIM, MAX_DIM = 2, 64
-MAX_FIT = 20_000  # nodes: the distances between more would not fit an ordinary memory
+MAX_FIT = 200_000  # nodes
 NOISE = 0.1  # standard deviation added to an MDS start: without it twins coincide and never separate
 RATE, LIFTED_RATE = 0.2, 1.0  # Adam's step
 HOT, COLD = 2.0, 0.1  # a lifted try cools from here to there

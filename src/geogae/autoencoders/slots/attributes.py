@@ -58,8 +58,12 @@ class Attributes(SlotFeature):
         rest: Sequence[Graph],
         latent_dim: int,
         decoded: bool = True,
+        contexts: bool = True,
     ) -> Self:
-        """Expectations of training cores and their counts, and places for the ``rest``, too; all in node order."""
+        """Expectations of training cores and their counts, and places for the ``rest``, too; all in node order.
+
+        Without ``contexts`` the rank of a category is its number: what a slot says does not depend on other slots.
+        """
         cores, counts = [core for core, _ in train], [own for _, own in train]
         nodes, edges = ([block.columns(core) for core in cores] for block in (schema.node, schema.edge))
         averages = [_averages(schema.node, nodes), _averages(schema.edge, edges)]
@@ -70,7 +74,8 @@ class Attributes(SlotFeature):
         most = max(map(earlier_neighbours, [*cores, *rest])) if schema.edge.width else 0
         feature = cls(schema, most, smooth, rough, decoded)
         feature.averages = averages
-        feature.ranks.fit(cores, [part.codes for part in nodes], [part.codes for part in edges], counts)
+        if contexts:
+            feature.ranks.fit(cores, [part.codes for part in nodes], [part.codes for part in edges], counts)
         return feature
 
     def lossy(self, core: Graph) -> str | None:

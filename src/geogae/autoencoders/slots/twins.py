@@ -42,10 +42,12 @@ class Twins(SlotFeature):
     def of(cls, graphs: Sequence[Graph]) -> Self:
         """The commonest categories of edges."""
         seen: Counter[tuple[int, ...]] = Counter()
+        unseen: tuple[int, ...] = ()
         for graph in graphs:
             if graph.edge_categorical is not None:
+                unseen = (0,) * graph.edge_categorical.shape[1]  # of graphs with columns and no edges
                 seen.update(map(tuple, graph.edge_categorical.tolist()))
-        return cls(np.array(max(seen, key=lambda kind: (seen[kind], kind)) if seen else (), np.int64))
+        return cls(np.array(max(seen, key=lambda kind: (seen[kind], kind)) if seen else unseen, np.int64))
 
     def fold(self, graph: Graph) -> Folded:
         twin = twin_classes(graph, self.edge)  # (n,), the first node of each node's class

@@ -19,7 +19,7 @@ Settings = dict[str, Any]
 class AutoencoderMethod:
     """Of several candidates, the one with the best F1 on validation graphs."""
 
-    side_information = ""
+    side_information: tuple[str, ...] = ()
 
     def __init__(self, candidates: Sequence[Settings]) -> None:
         from geogae.estimator import GeoGAE

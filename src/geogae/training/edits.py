@@ -1,0 +1,386 @@
+"""Edited copies of training graphs: as many as training can use, near the graphs it has, none of those held back.
+
+A model that sees a few hundred graphs learns them by heart. Small random edits keep what the graphs have in common and
+vary the rest. Attributes follow: a new node or edge takes its own from a place of the same kind in the training graphs.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from random import Random
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geogae.errors import GeoGAEError
+from geogae.geometry.fitting import canonicalise
+from geogae.graph import Graph
+
+NEAR = (2, 6)  # steps between two nodes that a new edge may join: it closes a ring of 3 to 7
+REDRAWS = 20  # copies that may turn out to be a graph that is held back, before training graphs are too few to edit
+
+K = TypeVar("K")
+V = TypeVar("V")
+Edit = Callable[["Draft", "Places", Random], None]
+
+
+class Places:
+    """Where the training graphs have which attributes.
+
+    Nodes and edges of all training graphs are numbered through; the attributes of node 7 are row 7 of ``tables``. The
+    class of a node is its categories. What is asked for in a place that training graphs do not have comes from any.
+    """
+
+    def __init__(self, graphs: Sequence[Graph]) -> None:
+        self.graphs = list(graphs)
+        self.tables = {
+            field: _stacked([getattr(graph, field) for graph in graphs])
+            for field in ("node_categorical", "node_continuous", "edge_categorical", "edge_continuous")
+        }
+        self.first_node = np.cumsum([0, *(graph.n for graph in graphs)]).tolist()
+        self.first_edge = np.cumsum([0, *(len(graph.edges) for graph in graphs)]).tolist()
+        categories = self.tables["node_categorical"]
+        if categories is None:
+            self.kind = [0] * self.first_node[-1]
+        else:
+            self.kind = np.unique(categories, axis=0, return_inverse=True)[1].ravel().tolist()
+        self.leaves: dict[int | None, list[tuple[int, int]]] = defaultdict(list)  # at a node of a class: (node, edge)
+        self.middles: dict[tuple[int, int] | None, list[int]] = defaultdict(list)  # between two nodes of these classes
+        self.links: dict[tuple[int, int] | None, list[int]] = defaultdict(list)  # edges between these classes
+        if any(table is not None for table in self.tables.values()):
+            for graph, node, edge in zip(self.graphs, self.first_node, self.first_edge, strict=False):
+                self._learn(graph, node, edge)
+
+    def _learn(self, graph: Graph, first_node: int, first_edge: int) -> None:
+        ends: dict[int, list[tuple[int, int]]] = defaultdict(list)  # of each node: neighbour and edge
+        for edge, (i, j) in enumerate(graph.edges.tolist(), first_edge):
+            ends[i].append((j, edge))
+            ends[j].append((i, edge))
+            _put(self.links, self._pair(first_node + i, first_node + j), edge)
+        for node, around in ends.items():
+            row = first_node + node
+            if len(around) == 1:
+                [(other, edge)] = around
+                _put(self.leaves, self.kind[first_node + other], (row, edge))
+            elif len(around) == 2:
+                _put(self.middles, self._pair(*(first_node + other for other, _ in around)), row)
+
+    def link(self, a: int, b: int, random: Random) -> int:
+        """An edge that joins such nodes; 0 where there is none to take attributes from."""
+        return _drawn(self.links, self._pair(a, b), random) if self.links else 0
+
+    def leaf(self, a: int, random: Random) -> tuple[int, int]:
+        """A leaf of such a node and the edge that it has; any node, where no training graph has leaves."""
+        if not self.leaves:
+            row = random.randrange(len(self.kind))
+            return row, self.link(a, row, random)
+        return _drawn(self.leaves, self.kind[a], random)
+
+    def middle(self, a: int, b: int, random: Random) -> int:
+        """A node of degree two between such nodes; any node, where no training graph has one."""
+        if not self.middles:
+            return random.randrange(len(self.kind))
+        return _drawn(self.middles, self._pair(a, b), random)
+
+    def _pair(self, a: int, b: int) -> tuple[int, int]:
+        one, other = self.kind[a], self.kind[b]
+        return (one, other) if one <= other else (other, one)
+
+
+class Draft:
+    """A graph while it is edited: nodes and their edges, each with the training row that its attributes come from."""
+
+    def __init__(self, rows: dict[int, int], edges: dict[int, dict[int, int]], most: int) -> None:
+        self.rows, self.edges, self.most = rows, edges, most
+        self.next = len(rows)
+
+    @classmethod
+    def of(cls, places: Places, number: int, most: int) -> Draft:
+        graph, node, edge = places.graphs[number], places.first_node[number], places.first_edge[number]
+        edges: dict[int, dict[int, int]] = {i: {} for i in range(graph.n)}
+        for row, (i, j) in enumerate(graph.edges.tolist(), edge):
+            edges[i][j] = edges[j][i] = row
+        return cls({i: node + i for i in range(graph.n)}, edges, most)
+
+    @property
+    def full(self) -> bool:
+        return len(self.rows) >= self.most
+
+    def add(self, row: int) -> int:
+        node = self.next
+        self.next += 1
+        self.rows[node], self.edges[node] = row, {}
+        return node
+
+    def remove(self, node: int) -> None:
+        for other in self.edges.pop(node):
+            del self.edges[other][node]
+        del self.rows[node]
+
+    def join(self, a: int, b: int, row: int) -> None:
+        self.edges[a][b] = self.edges[b][a] = row
+
+    def part(self, a: int, b: int) -> int:
+        del self.edges[a][b]
+        return self.edges[b].pop(a)
+
+    def near(self, source: int, limit: int) -> dict[int, int]:
+        """Nodes at most ``limit`` steps away, and how many; breadth first."""
+        steps, queue = {source: 0}, [source]
+        for a in queue:  # grows on the way
+            if steps[a] == limit:
+                break
+            for b in self.edges[a]:
+                if b not in steps:
+                    steps[b] = steps[a] + 1
+                    queue.append(b)
+        return steps
+
+    def linked(self, a: int, b: int) -> bool:
+        """Whether there is a path from one to the other."""
+        return b in self.near(a, len(self.rows))
+
+    def graph(self, places: Places) -> Graph:
+        number = {node: i for i, node in enumerate(self.rows)}
+        pairs = sorted(
+            (number[a], number[b], row) for a, ends in self.edges.items() for b, row in ends.items() if a < b
+        )  # the nodes of a draft ascend, so a < b keeps i < j
+        table = np.array(pairs, dtype=np.int64).reshape(-1, 3)
+        rows = {"node": np.array(list(self.rows.values())), "edge": table[:, 2]}
+        given = {field: block[rows[field[:4]]] for field, block in places.tables.items() if block is not None}
+        edges = np.ascontiguousarray(table[:, :2])
+        return Graph(len(number), edges, **given) if given else Graph.from_sorted_edges(len(number), edges)
+
+
+# -- the edits; one that finds no place for itself changes nothing ----------------------------------------------------
+
+
+def add_leaf(draft: Draft, places: Places, random: Random) -> None:
+    if not draft.full:
+        at = _node(draft, random)
+        row, edge = places.leaf(draft.rows[at], random)
+        draft.join(at, draft.add(row), edge)
+
+
+def remove_leaf(draft: Draft, places: Places, random: Random) -> None:
+    leaf = _of_degree(draft, 1, random)
+    if leaf is not None and len(draft.rows) > 2:
+        draft.remove(leaf)
+
+
+def move_leaf(draft: Draft, places: Places, random: Random) -> None:
+    leaf, to = _of_degree(draft, 1, random), _node(draft, random)
+    if leaf is not None and to != leaf:
+        [at] = draft.edges[leaf]
+        draft.join(leaf, to, draft.part(leaf, at))
+
+
+def add_edge(draft: Draft, places: Places, random: Random) -> None:
+    """Between nodes that are near each other."""
+    a = _node(draft, random)
+    least, most = NEAR
+    limit = random.randint(least, most)  # of each length equally often, though more nodes are farther away
+    b = _chosen([b for b, steps in draft.near(a, limit).items() if least <= steps], random)
+    if b is not None:
+        draft.join(a, b, places.link(draft.rows[a], draft.rows[b], random))
+
+
+def remove_edge(draft: Draft, places: Places, random: Random) -> None:
+    """Unless it is a bridge."""
+    a = _node(draft, random)
+    b = _chosen(list(draft.edges[a]), random)
+    if b is not None:
+        row = draft.part(a, b)
+        if not draft.linked(a, b):
+            draft.join(a, b, row)
+
+
+def move_edge(draft: Draft, places: Places, random: Random) -> None:
+    """One end goes on to a neighbour of the node that it was at."""
+    a = _node(draft, random)
+    b = _chosen(list(draft.edges[a]), random)
+    c = None if b is None else _chosen([c for c in draft.edges[b] if c != a and c not in draft.edges[a]], random)
+    if b is not None and c is not None:
+        draft.part(a, b)
+        draft.join(a, c, places.link(draft.rows[a], draft.rows[c], random))
+
+
+def subdivide(draft: Draft, places: Places, random: Random) -> None:
+    """A new node in the middle of an edge."""
+    a = _node(draft, random)
+    b = _chosen(list(draft.edges[a]), random)
+    if b is not None and not draft.full:
+        draft.part(a, b)
+        middle = draft.add(places.middle(draft.rows[a], draft.rows[b], random))
+        for end in (a, b):
+            draft.join(middle, end, places.link(draft.rows[end], draft.rows[middle], random))
+
+
+def contract(draft: Draft, places: Places, random: Random) -> None:
+    """A node of degree two leaves, and its neighbours are joined."""
+    middle = _of_degree(draft, 2, random)
+    if middle is not None:
+        a, b = draft.edges[middle]
+        if b not in draft.edges[a]:
+            draft.remove(middle)
+            draft.join(a, b, places.link(draft.rows[a], draft.rows[b], random))
+
+
+def join_parts(draft: Draft, places: Places, random: Random) -> None:
+    """A connected part of the draft stays, and a part of another training graph is joined to it by an edge."""
+    _keep(draft, random.randint(1, len(draft.rows)), random)
+    if draft.full:
+        return
+    other = Draft.of(places, random.randrange(len(places.graphs)), draft.most)
+    _keep(other, random.randint(1, min(len(other.rows), draft.most - len(draft.rows))), random)
+    a = _node(draft, random)
+    number = {node: draft.add(row) for node, row in other.rows.items()}
+    for i, ends in other.edges.items():
+        for j, row in ends.items():
+            draft.join(number[i], number[j], row)
+    b = number[_node(other, random)]
+    draft.join(a, b, places.link(draft.rows[a], draft.rows[b], random))
+
+
+def split_twin(draft: Draft, places: Places, random: Random) -> None:
+    """A node becomes two with the same neighbours, joined to each other or not, as its neighbours mostly are."""
+    if draft.full:
+        return
+    a = _node(draft, random)
+    around = list(draft.edges[a].items())
+    twin = draft.add(draft.rows[a])
+    for b, row in around:
+        draft.join(twin, b, row)
+    if len(around) > 1:
+        other = random.choice(around)[0]
+        shared = sum(c in draft.edges[other] for c, _ in around)  # how many neighbours of a are its neighbours, too
+        if random.random() < shared / (len(around) - 1):
+            draft.join(twin, a, places.link(draft.rows[a], draft.rows[a], random))
+
+
+def merge_twins(draft: Draft, places: Places, random: Random) -> None:
+    """A node leaves that has the same neighbours as another, itself and the other apart."""
+    a = _node(draft, random)
+    ends = draft.edges[a].keys()
+    candidates = {b for c in ends for b in draft.edges[c]} | set(ends)
+    if any(b != a and ends - {b} == draft.edges[b].keys() - {a} for b in candidates):
+        draft.remove(a)
+
+
+def rewire(draft: Draft, places: Places, random: Random) -> None:
+    """An edge goes, and one comes between any two nodes that have none."""
+    a = _node(draft, random)
+    b = _chosen(list(draft.edges[a]), random)
+    c, d = _node(draft, random), _node(draft, random)
+    if b is not None and c != d and d not in draft.edges[c]:
+        draft.part(a, b)
+        draft.join(c, d, places.link(draft.rows[c], draft.rows[d], random))
+
+
+EDITS: dict[str, tuple[Edit, ...]] = {
+    "leaves": (add_leaf, remove_leaf, move_leaf),
+    "edges": (add_edge, remove_edge, move_edge),
+    "paths": (subdivide, contract),
+    "parts": (join_parts,),
+    "twins": (split_twin, merge_twins),
+    "rewire": (rewire,),
+}
+
+
+# -- copies -----------------------------------------------------------------------------------------------------------
+
+
+class Editor:
+    """Copy number k of the training graphs: a function of ``seed`` and k alone.
+
+    A copy has 0 to ``edits`` edits of the given ``kinds``, each kind equally often. It has no more nodes than the
+    largest training graph. No copy is one of the ``excluded`` graphs, whatever the attributes and the numbering, unless
+    that is a training graph, too.
+    """
+
+    def __init__(
+        self,
+        graphs: Sequence[Graph],
+        *,
+        edits: int,
+        kinds: Iterable[str] = ("leaves", "edges", "paths"),
+        excluded: Sequence[Graph] = (),
+        seed: int = 0,
+    ) -> None:
+        kinds = list(kinds)
+        if unknown := [kind for kind in kinds if kind not in EDITS]:
+            raise GeoGAEError(f"edit kind {unknown[0]!r} is not known; valid are {', '.join(EDITS)}")
+        if edits < 1 or not kinds:
+            raise GeoGAEError(f"edits={edits} of {len(kinds)} kinds change no graph; give at least 1 edit of 1 kind")
+        if not graphs:
+            raise GeoGAEError("there are no training graphs to edit; give at least one")
+        self.edits, self.kinds, self.seed = edits, kinds, seed
+        self.places = Places(graphs)
+        self.most = max(graph.n for graph in graphs)
+        self.suspects = {_invariant(graph) for graph in excluded}
+        known = {_form(graph) for graph in graphs if _invariant(graph) in self.suspects}
+        self.excluded = {_form(graph) for graph in excluded} - known
+
+    def copy(self, number: int) -> Graph:
+        random = Random(f"{self.seed} {number}")
+        for _ in range(REDRAWS):
+            draft = Draft.of(self.places, random.randrange(len(self.places.graphs)), self.most)
+            for _ in range(random.randint(0, self.edits)):
+                random.choice(EDITS[random.choice(self.kinds)])(draft, self.places, random)
+            graph = draft.graph(self.places)
+            if not self.is_excluded(graph):
+                return graph
+        raise GeoGAEError(
+            f"{REDRAWS} edited copies in a row are validation graphs: the training graphs are too few or too small "
+            f"to edit; train with edits=0, or give other edit_kinds than {', '.join(self.kinds)}"
+        )
+
+    def is_excluded(self, graph: Graph) -> bool:
+        """The canonical form is only made where the degrees do not settle it."""
+        return _invariant(graph) in self.suspects and _form(graph) in self.excluded
+
+
+def _form(graph: Graph) -> bytes:
+    """Equal for isomorphic graphs."""
+    return canonicalise(graph.topology()).key
+
+
+def _invariant(graph: Graph) -> bytes:
+    """Sorted degrees: equal for equal graphs, and seldom for others of the same kind."""
+    return np.sort(graph.degrees).astype(np.int32).tobytes()
+
+
+def _keep(draft: Draft, count: int, random: Random) -> None:
+    """``count`` nodes stay, those nearest to a random one."""
+    kept = list(draft.near(_node(draft, random), len(draft.rows)))[:count]
+    for node in draft.rows.keys() - set(kept):
+        draft.remove(node)
+
+
+def _node(draft: Draft, random: Random) -> int:
+    return random.choice(list(draft.rows))
+
+
+def _of_degree(draft: Draft, degree: int, random: Random) -> int | None:
+    return _chosen([node for node, ends in draft.edges.items() if len(ends) == degree], random)
+
+
+def _chosen(options: list[int], random: Random) -> int | None:
+    return random.choice(options) if options else None
+
+
+def _put(pools: dict[K | None, list[V]], key: K, value: V) -> None:
+    pools[key].append(value)
+    pools[None].append(value)
+
+
+def _drawn(pools: dict[K | None, list[V]], key: K, random: Random) -> V:
+    return random.choice(pools[key] if key in pools else pools[None])
+
+
+def _stacked(blocks: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
+    """One table of all rows; a graph without edges need not have a block."""
+    found = [block for block in blocks if block is not None and len(block)]
+    return np.concatenate(found) if found else None
