@@ -42,6 +42,7 @@ from geogae.latent.descriptor import Descriptor
 
 BATCH = 256  # graphs at a time
 PAIRS = 1 << 26  # of nodes in a batch at most: 64 MiB of adjacency
+DESCRIBED, LEAST_DESCRIBED = 16, 128  # numbers of a descriptor, and of z that has one unless asked otherwise
 ROOM = 4  # times the largest graph of the fit is the largest that can be encoded
 FOLDS: tuple[tuple[str, type[Leaves] | type[Twins]], ...] = (("leaves", Leaves), ("twins", Twins))  # in this order
 PERHAPS = 0.8  # share of nodes left, below which validation graphs decide whether nodes are folded
@@ -70,7 +71,8 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         twins: the same for adjacent twins.
         contexts: whether categories are written as ranks among what is expected in their context (fewest numbers of z),
             or as they are (a z that is easier to draw from).
-        descriptor: numbers of z that say what the graph is like, before the code that says which one it is.
+        descriptor: numbers of z that say what the graph is like, before the code that says which one it is; ``"auto"``
+            for 16 if z has at least 128 numbers, else none.
         device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
         seed: of the graphs that are held out if there is a choice to make and no validation graphs.
     """
@@ -87,7 +89,7 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         leaves: Literal["auto", "folded", "kept"] = "kept",
         twins: Literal["auto", "folded", "kept"] = "kept",
         contexts: bool = True,
-        descriptor: int = 0,
+        descriptor: int | Literal["auto"] = 0,
         device: str = "auto",
         seed: int = 0,
     ) -> None:
@@ -98,6 +100,8 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
             if fold == "folded" and consensus:
                 raise GeoGAEError(f"{name}='folded' leaves graphs of many sizes; consensus=True needs one: keep {name}")
         check_choice("contexts", contexts, (True, False))
+        if descriptor == "auto":
+            descriptor = DESCRIBED if latent_dim >= LEAST_DESCRIBED else 0
         check_number("descriptor", descriptor, int, 0, latent_dim - 2)
         check_device(device)
         check_number("seed", seed, int, 0)
@@ -119,11 +123,11 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         """Fit clouds, slot features and the decoder; where folding may or may not pay, validation graphs choose."""
         begin = time.monotonic()
         self.schema = Schema.of([*graphs, *(validation or ())]) if self.attributes != "ignored" else None
-        if self.descriptor is not None:
-            self.descriptor.fit([self._stripped(graph) for graph in graphs])
         candidates = self._foldings(graphs)
         if len(candidates) > 1:
             graphs, validation = hold_out(graphs, validation, self.seed)
+        if self.descriptor is not None:
+            self.descriptor.fit([self._stripped(graph) for graph in graphs])
         self.max_nodes = ROOM * max(graph.n for graph in [*graphs, *(validation or ())])
         history: list[dict[str, Any]] = []
         best, kept = -np.inf, None

@@ -35,8 +35,9 @@ class Parts(NamedTuple):
 
 
 class LinearDecoder(nn.Module):
-    """z (B, m) is h numbers of a descriptor, the size, k components and q graph coefficients; nothing here is trained
-    by gradients. The descriptor gives the expected slots, and the components what differs from them.
+    """z (B, m) is h numbers of a descriptor, the size, k components and q graph coefficients.
+
+    Nothing here is trained by gradients. The descriptor gives the expected slots, the components what differs from them.
 
     ``slots`` is the size of the largest training graph. Slots beyond it have random loadings (:meth:`extended`): a
     larger graph has numbers of z to be written with, and no number of a graph that fits changes.
@@ -121,7 +122,10 @@ class LinearDecoder(nn.Module):
         return Parts(z[:, : self.described], code[:, 0], code[:, 1 : 1 + self.count], code[:, 1 + self.count :])
 
     def expected(self, descriptors: Tensor, n: int) -> Tensor:
-        """What the descriptor adds to the mean of n slots, (B, n·w); number by number, so that the batch changes no bit."""
+        """What the descriptor adds to the mean of n slots, (B, n·w).
+
+        It is added up number by number, so that the batch changes no bit.
+        """
         end = min(n, self.slots) * self.width
         offset = descriptors.new_zeros(len(descriptors), n * self.width)
         for number, slope in zip(descriptors.T, self.slopes, strict=True):

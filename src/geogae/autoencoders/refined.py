@@ -37,7 +37,7 @@ class RefinedAutoencoder(LinearAutoencoder):
         leaves: Literal["auto", "folded", "kept"] = "auto",
         twins: Literal["auto", "folded", "kept"] = "auto",
         contexts: bool = True,
-        descriptor: int = 0,
+        descriptor: int | Literal["auto"] = "auto",
         steps: int = 1000,
         pull: float = 0.0,
         device: str = "auto",
