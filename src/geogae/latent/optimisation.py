@@ -1,4 +1,4 @@
-"""Better graphs by a score: black-box search among normal vectors, which a prior turns into z and a decoder into graphs.
+"""Better graphs by a score: black-box search among normal vectors, which prior and decoder turn into graphs.
 
 Each round asks CMA-ES for some vectors and makes others by changing the best ones so far: a few numbers are drawn anew,
 or all are turned a little, so that a change stays as likely as what it changes. A graph is scored once, however often
