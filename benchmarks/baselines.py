@@ -1,6 +1,7 @@
 """How PIGVAE, ReGAE and GRALE scale with the number of nodes, beside our autoencoders.
 
 python benchmarks/baselines.py scaling                    # seconds and memory of a training graph → studies, picture
+python benchmarks/baselines.py memory                     # of a step with the paper's hyperparameters, all data sets
 python benchmarks/baselines.py plot                       # the picture alone, from what was measured
 
 Their scores come from the benchmark itself: GEOGAE_DATA=… geogae benchmark run --methods regae --core-minutes 20
@@ -21,6 +22,7 @@ from matplotlib.figure import Figure
 
 from geogae import GeoGAE, Graph
 from geogae.benchmark.baselines import BASELINES, find, preset
+from geogae.benchmark.paper import paper
 from geogae.plots import PALETTE, save_figure
 from record import PICTURES, record, result
 
@@ -76,6 +78,20 @@ def fit_of(name: str, n: int) -> dict[str, float]:
     return {"n": n, "seconds": round(spent / 4, 4), "gib": round((peak() - before) / 4, 4)}
 
 
+def memory(arguments: argparse.Namespace) -> None:
+    """What a step of each preset takes on the largest graph of its data set: from shapes alone, so within seconds."""
+    begin, rows = time.monotonic(), []
+    for dataset in paper().datasets:
+        n = preset("grale", dataset)["max_nodes"]
+        for method in BASELINES:
+            model = find(method)(**preset(method, dataset))
+            model.facts = {"largest": n, "nodes": n, "size_mean": 0.0, "size_scale": 1.0}
+            gib = model.predicted_bytes(n, model.batch_size) / 2**30
+            rows.append({"method": method, "dataset": dataset, "n": n, "batch_size": model.batch_size, "gib": gib})
+            print(rows[-1], flush=True)
+    record("baselines", "memory", {}, rows, time.monotonic() - begin)
+
+
 def peak() -> float:
     """GiB at the peak since the last call, where the system can say so (Linux)."""
     with suppress(OSError, StopIteration):
@@ -128,11 +144,11 @@ def plot(arguments: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("do", choices=("scaling", "plot"))
+    parser.add_argument("do", choices=("scaling", "memory", "plot"))
     parser.add_argument("--methods", nargs="*", choices=[*BASELINES, *OURS])
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    {"scaling": scaling, "plot": plot}[arguments.do](arguments)
+    {"scaling": scaling, "memory": memory, "plot": plot}[arguments.do](arguments)
 
 
 if __name__ == "__main__":
