@@ -34,6 +34,7 @@ SCRIPTS = (
     "folds.js",
     "contexts.js",
     "store.js",
+    "points.js",
     "map.js",
     "live.js",
     "film.js",
