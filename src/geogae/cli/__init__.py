@@ -50,7 +50,6 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, whereve
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
-    _check_numbers(app)
     with _log_on_stderr():
         code = _run(arguments)
     sys.exit(code)
@@ -169,3 +168,6 @@ def _log_on_stderr() -> Iterator[None]:
     finally:
         log.setLevel(level)
         log.removeHandler(handler)
+
+
+_check_numbers(app)
