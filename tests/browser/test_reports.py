@@ -14,7 +14,7 @@ from geogae.pages import run_report, scores_report
 
 pytestmark = pytest.mark.browser
 
-SCORES = Path(__file__).parents[2] / "benchmarks" / "scores"
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 
 
 def test_the_report_of_a_run(open_page: Open, tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_the_report_of_a_run(open_page: Open, tmp_path: Path) -> None:
 
 
 def test_the_report_of_a_benchmark(open_page: Open, tmp_path: Path) -> None:
-    entries = read_results(SCORES)
+    entries = read_results(RESULTS)
     scores_report(entries, tmp_path / "report.html")
     page = open_page(tmp_path / "report.html", width=1320, height=1500)
     assert "MUTAG, paper split" in page.locator("nav a").all_inner_texts()
