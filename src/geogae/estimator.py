@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
@@ -55,12 +55,10 @@ class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         seed: int = 0,
         **parameters: Any,
     ) -> None:
+        defaults = autoencoders.defaults(architecture)
+        _check_names(parameters, architecture, defaults)
         self.architecture = architecture
         self.latent_dim, self.attributes, self.device, self.seed = latent_dim, attributes, device, seed
-        defaults = autoencoders.defaults(architecture)
-        for name in parameters:
-            if name not in defaults:
-                raise GeoGAEError(f"{name!r} is no parameter of {architecture}; valid are {', '.join(defaults)}")
         for name, default in defaults.items():
             if name not in SHARED:
                 setattr(self, name, parameters.get(name, default))
@@ -91,12 +89,16 @@ class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
             kept = {name: value for name, value in self.get_params().items() if name in SHARED}
             self.__init__(**{**kept, **values, "architecture": architecture})  # type: ignore[misc]
             return self
-        names = self.defaults(self.architecture)
+        _check_names(values, architecture, self.defaults(architecture))
         for name, value in values.items():
-            if name not in names:
-                raise GeoGAEError(f"{name!r} is no parameter of {architecture}; valid are {', '.join(names)}")
             setattr(self, name, value)
         return self
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """With the parameters that are not at their defaults; scikit-learn's own lists all of an architecture's."""
+        defaults = {**self.defaults(self.architecture), "architecture": "refined"}
+        changed = (f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name])
+        return f"GeoGAE({', '.join(changed)})"
 
     def check_params(self) -> None:
         """Every parameter within its limits, or one line that says which is not."""
@@ -252,6 +254,11 @@ class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise GeoGAEError(f"{Path(path) / CONFIG} does not fit its weights ({reason}); train again") from None
         return model
+
+
+def _check_names(given: Iterable[str], architecture: str, valid: Collection[str]) -> None:
+    if unknown := [name for name in given if name not in valid]:
+        raise GeoGAEError(f"{unknown[0]!r} is no parameter of {architecture}; valid are {', '.join(valid)}")
 
 
 def _name(graph: Graph, index: int) -> str:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from geogae.cli import benchmark, cloud, datasets, demo, encode, evaluate, presets, train
+from geogae.cli import benchmark, cloud, datasets, demo, encode, evaluate, explore, presets, report, train
 from geogae.errors import GeoGAEError
 
 app = typer.Typer(
@@ -35,6 +35,8 @@ for verb in (
     encode.encode,
     encode.decode,
     evaluate.evaluate,
+    explore.explore,
+    report.report,
 ):
     app.command()(verb)
 app.add_typer(presets.presets, name="presets")

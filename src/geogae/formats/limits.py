@@ -9,7 +9,7 @@ variable                    default  limits
 =====================  ============  ==========================================================================
 GEOGAE_MAX_NODES          1,000,000  nodes of one graph
 GEOGAE_MAX_GRAPHS         5,000,000  graphs read into memory at once (``iter_read`` has no such limit)
-GEOGAE_MAX_NUMBERS      100,000,000  numbers in one table or array (TU text, ``.npz``, Parquet row group)
+GEOGAE_MAX_NUMBERS      100,000,000  numbers in one table or array (TU text, ``.npz``), rows of a Parquet row group
 GEOGAE_MAX_LINE          67,108,864  bytes of one line of text, or of a JSON file of vectors
 GEOGAE_MAX_UNPACKED   1,073,741,824  bytes of an archive when unpacked, or of an array of vectors in memory
 GEOGAE_MAX_ATOMS              5,000  atoms of one molecule (RDKit's SMILES writer crashes beyond about 15,000)

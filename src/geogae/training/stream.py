@@ -35,9 +35,9 @@ class EditedGraphs:
     """
 
     def __init__(
-        self, editor: Editor, read: Read, *, count: int = EPOCH, repeats: int = 1, background: bool = True
+        self, editor: Editor, read: Read, *, count: int | None = None, repeats: int = 1, background: bool = True
     ) -> None:
-        self.editor, self.read, self.count, self.repeats = editor, read, count, repeats
+        self.editor, self.read, self.count, self.repeats = editor, read, count or EPOCH, repeats
         self.sizes = np.array([graph.n for graph in editor.places.graphs])  # of the graphs that are edited
         self.core_seconds = 0.0  # of processor time that the background process took for what was used so far
         self.held: dict[int, Source] = {}  # one block by its number

@@ -165,8 +165,8 @@ def matched_loss(
 ) -> dict[str, Tensor]:
     """Means over graphs of the parts of the loss, under the plan T (b, slot, input).
 
-    A loss l(slot, input) = f(slot) - <g(slot), y(input)> makes Σ T l two sums over slots, with T y for the truth; a loss
-    of pairs in the same way, with T Y Tᵀ.
+    With l(slot, input) = f(slot) - <g(slot), y(input)>, Σ T l is two sums over slots, where T y stands for the truth. A
+    loss of pairs has the same form, with T Y Tᵀ.
     """
     real, n = batch.real, batch.real.sum(1)  # (b, N), (b,)
     pairs = real[:, :, None] * real[:, None]  # (b, N, N)

@@ -23,7 +23,7 @@ class OutOfMemory(GeoGAEError):
     def __init__(self, needed: int, limit: int, what: str) -> None:
         self.needed, self.limit = needed, limit
         super().__init__(
-            f"training needs about {needed / 2**30:.1f} GiB for {what}, and may take {limit / 2**30:.1f} GiB; "
+            f"OOM: training needs about {needed / 2**30:.1f} GiB for {what}, and may take {limit / 2**30:.1f} GiB; "
             "lower batch_size, leave large graphs out, or give more with memory_gib"
         )
 

@@ -15,8 +15,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from geogae.attributes import Schema
+from geogae.autoencoders.attributes import Schema
 from geogae.autoencoders.base import (
+    ALONE,
     MAX_LATENT,
     Autoencoder,
     Decoding,
@@ -24,6 +25,8 @@ from geogae.autoencoders.base import (
     Session,
     State,
     check_choice,
+    check_device,
+    check_latent,
     check_number,
     hold_out,
     torch_device,
@@ -101,6 +104,7 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
         check_number("validations", validations, int, 1)
         check_number("memory_gib", memory_gib, float, 0, optional=True)
         check_number("seed", seed, int, 0)
+        check_device(device)
         self.latent_dim, self.attributes = latent_dim, attributes
         self.lr, self.weight_decay, self.clip, self.batch_size = lr, weight_decay, clip, batch_size
         self.epochs, self.minutes, self.core_minutes, self.patience = epochs, minutes, core_minutes, patience
@@ -144,10 +148,7 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
     # -- fit ----------------------------------------------------------------------------------------------------------
 
     def fit(
-        self,
-        graphs: Sequence[Graph],
-        validation: Sequence[Graph] | None = None,
-        session: Session = Session(),  # noqa: B008
+        self, graphs: Sequence[Graph], validation: Sequence[Graph] | None = None, session: Session = ALONE
     ) -> list[dict[str, Any]]:
         training, held_out = hold_out(graphs, validation, self.seed)
         if not training or not held_out:
@@ -172,6 +173,7 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
             clip=self.clip,
             seed=self.seed,
             run=session.folder,
+            keep_best=session.keep,
             peers=session.peers,
             progress=session.progress,
         )
@@ -204,7 +206,7 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
 
     def _validated(self, graphs: Sequence[Graph]) -> dict[str, float]:
         """Scores of z alone; the weights are chosen by the authors' protocol, where the two differ."""
-        readings = self.read(graphs)
+        readings = self.read([graph for graph in graphs if self.why_not(graph) is None])
         true = [reading.ordered for reading in readings]
         z = self.encode(readings, batch_size=self.batch_size)
         measured = evaluate(true, [decoding.graph for decoding in self.decode(z)])
@@ -235,12 +237,10 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
         return [Reading(graph) for graph in graphs]
 
     def why_not(self, graph: Graph) -> str | None:
-        if self.schema is not None:
-            try:
-                self.schema.check(graph)
-            except GeoGAEError as error:
-                return str(error)
-        return None
+        return None if self.schema is None else self.schema.why_not(graph)
+
+    def lossy(self, reading: Reading) -> str | None:
+        return None if self.schema is None else self.schema.unknown(reading.ordered)
 
     @torch.inference_mode()
     def encode(
@@ -266,9 +266,8 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
     def _written(
         self, z: NDArray[np.float32], readings: Sequence[Reading] | None, side_information: str | None
     ) -> list[Decoding]:
-        rows = torch.from_numpy(np.asarray(z, dtype=np.float32)).to(torch_device(self.device))  # (count, latent_dim)
-        if rows.ndim != 2 or rows.shape[1] != self.latent_dim:
-            raise GeoGAEError(f"z has shape {tuple(rows.shape)}; it must be (count, {self.latent_dim})")
+        check_latent(z, self.latent_dim)
+        rows = torch.from_numpy(z).to(torch_device(self.device))  # (count, latent_dim)
         decodings: list[Decoding] = []
         for number in range(len(rows)):
             given = None if readings is None else readings[number : number + 1]
@@ -297,5 +296,5 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
         try:
             model.network.load_state_dict(dict(state.tensors))
         except RuntimeError as error:
-            raise ValueError(str(error).splitlines()[0]) from None
+            raise ValueError(" ".join(str(error).split())) from None
         return model

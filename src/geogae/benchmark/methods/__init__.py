@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from geogae.benchmark.baselines.method import baseline
 from geogae.benchmark.methods import trivial
 from geogae.benchmark.methods.autoencoder import Settings, by_preset, linear, linear_tuned, preset
 from geogae.errors import GeoGAEError
@@ -77,4 +78,9 @@ METHODS: dict[str, Entry] = {
     "sequential-edits": Entry(partial(by_preset, recipe="sequential"), trained=True),
     "sequential-attributes": Entry(partial(by_preset, recipe="paper-attributes"), trained=True),
     "refined-attributes": Entry(partial(by_preset, recipe="attributes")),
+    "pigvae": Entry(partial(baseline, name="pigvae"), trained=True),
+    "regae": Entry(partial(baseline, name="regae"), trained=True),
+    "grale": Entry(partial(baseline, name="grale"), trained=True),
+    "pigvae-attributes": Entry(partial(baseline, name="pigvae", attributes="decoded"), trained=True),
+    "grale-attributes": Entry(partial(baseline, name="grale", attributes="decoded"), trained=True),
 }
