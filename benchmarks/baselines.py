@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from geogae.benchmark.baselines.protocol import score
 
 from geogae import datasets
 from geogae.autoencoders.base import Session
 from geogae.benchmark.baselines import BASELINES, OutOfMemory, find, preset
-from geogae.benchmark.baselines.protocol import score
 from geogae.benchmark.provenance import provenance
 from geogae.errors import GeoGAEError
 from geogae.training.loop import STATE
