@@ -18,11 +18,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from geogae import GeoGAE, Graph, datasets, metrics, presets
+from geogae import GeoGAE, Graph, datasets, metrics
 from geogae.autoencoders.transformer.losses import total_loss
 from geogae.autoencoders.transformer.network import SequentialNetwork
 from geogae.autoencoders.transformer.sequences import Sequences
 from geogae.autoencoders.transformer.sequential import SequentialAutoencoder
+from geogae.benchmark.methods.autoencoder import preset
 from geogae.benchmark.paper import paper
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import fit_clouds
@@ -44,9 +45,8 @@ def measured(model: GeoGAE, graphs: list[Graph]) -> tuple[dict[str, float], dict
 @torch.inference_mode()
 def teacher_forced(model: GeoGAE, graphs: list[Graph]) -> list[float]:
     """F1 of each stacked pass when the first one is fed the truth: what is lost beyond that is lost to drift."""
-    autoencoder = model.autoencoder_
-    clouds = [reading.cloud for reading in autoencoder.read(graphs)]
-    sequences, network = Sequences(clouds), autoencoder.network
+    readings, network = model.autoencoder_.read(graphs), model.autoencoder_.network
+    sequences = Sequences([reading.cloud for reading in readings])
     weighted = np.zeros(network.passes)
     for chosen in sequences.by_size(64):
         batch = sequences[chosen]
@@ -56,7 +56,7 @@ def teacher_forced(model: GeoGAE, graphs: list[Graph]) -> list[float]:
                 n = int(batch.sizes[row])
                 balls = out.balls[k, row, :n].float().numpy()
                 graph = HyperballCloud(balls[:, :-1], balls[:, -1], np.arange(n)).to_graph()
-                weighted[k] += n * metrics.edge_f1(graphs[index].relabel(clouds[index].order), graph)
+                weighted[k] += n * metrics.edge_f1(readings[index].ordered, graph)
     return (weighted / sum(graph.n for graph in graphs)).round(4).tolist()
 
 
@@ -217,9 +217,9 @@ def speed() -> None:
 
 
 def _training_speed(sequences: Sequences, batches: int = 30) -> dict[str, Any]:
-    values = {k: v for k, v in presets.read("paper/aids").items() if k not in ("dataset", "architecture")}
+    values = preset("paper", "AIDS")
+    values.pop("architecture")
     model = SequentialAutoencoder(**values)
-    model.reader.dim = 6
     ours = model._built().train()
     plain = Straightforward(6, 64, 3, (1024, 4, 8), (512, 2, 1)).train()
     bucketed = epoch_batches(sequences.sizes, 32, 0, 0)[:batches]

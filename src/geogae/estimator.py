@@ -22,6 +22,7 @@ from geogae.autoencoders.base import as_vectors
 from geogae.errors import GeoGAEError
 from geogae.formats import as_graphs, is_graph, to_molecules
 from geogae.graph import Graph
+from geogae.latent.space import LatentSpace
 from geogae.model_folder import CONFIG, load_folder, save_folder
 from geogae.training.distributed import Processes
 
@@ -33,7 +34,7 @@ log = logging.getLogger("geogae")
 SHARED = ("latent_dim", "attributes", "device", "seed")  # parameters of every autoencoder
 
 
-class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class GeoGAE(LatentSpace, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A graph autoencoder: whole graphs to vectors of ``latent_dim`` numbers and back.
 
     Parameters:
@@ -135,6 +136,7 @@ class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         folder = Path(run) if run is not None else None
         keep = (lambda: self._save(autoencoder, folder)) if folder else (lambda: None)
         session = Session(folder, resume, progress, peers or Processes(), keep)
+        self.prior_ = self.rules_ = None  # of an earlier fit
         self.history_ = autoencoder.fit(graphs, held_out, session)
         self.autoencoder_ = autoencoder
         if session.peers.writes:
@@ -238,8 +240,9 @@ class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         self._save(self._fitted(), path)
 
     def _save(self, autoencoder: Autoencoder[Any], path: str | os.PathLike[str]) -> None:
-        state = autoencoder.state()
-        save_folder(path, {"params": self.get_params(), "facts": dict(state.facts)}, state.tensors)
+        state, prior = autoencoder.state(), self._prior_state()
+        config = {"params": self.get_params(), "facts": dict(state.facts), **prior.facts}
+        save_folder(path, config, {**state.tensors, **prior.tensors})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, device: str = "auto") -> Self:
@@ -249,7 +252,9 @@ class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
             model = cls(**{**config["params"], "device": device})
             parameters = model.get_params()
             architecture = autoencoders.find(parameters.pop("architecture"))
-            model.autoencoder_ = architecture.from_state(State(tensors, config["facts"]), **parameters)
+            own = {name: tensor for name, tensor in tensors.items() if not name.startswith("prior.")}
+            model.autoencoder_ = architecture.from_state(State(own, config["facts"]), **parameters)
+            model._restore_prior(State(tensors, config))
         except (RuntimeError, KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise GeoGAEError(f"{Path(path) / CONFIG} does not fit its weights ({reason}); train again") from None

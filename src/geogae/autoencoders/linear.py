@@ -320,6 +320,9 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         parts = self.decoder.parts(z)
         return self.decoder.assembled(parts._replace(coefficients=torch.from_numpy(np.stack(found)).to(z)))
 
+    def basis(self) -> NDArray[np.float64]:
+        return self.decoder.slot_basis()
+
     # -- decode -------------------------------------------------------------------------------------------------------
 
     @torch.inference_mode()

@@ -198,7 +198,7 @@ def _content(file: IO[bytes], source: str) -> bytes:
     for piece in archive.chunks(file):
         numbers += piece.count(b"\n") + piece.count(b",")
         if numbers > most:
-            check("numbers", numbers, source)
+            check("numbers", numbers, source, more=True)
         pieces.append(piece)
     return b"".join(pieces)
 
