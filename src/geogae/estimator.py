@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from geogae import autoencoders, presets
+from geogae import autoencoders, presets, pretrained
 from geogae.autoencoders import Autoencoder, Decoding, Session, State
 from geogae.autoencoders.base import as_vectors
 from geogae.errors import GeoGAEError
@@ -243,6 +243,13 @@ class GeoGAE(LatentSpace, TransformerMixin, BaseEstimator):  # type: ignore[misc
         state, prior = autoencoder.state(), self._prior_state()
         config = {"params": self.get_params(), "facts": dict(state.facts), **prior.facts}
         save_folder(path, config, {**state.tensors, **prior.tensors})
+
+    @classmethod
+    def pretrained(cls, name: str | None = None, *, device: str = "auto") -> Any:
+        """A model that comes with the package, by name; without a name, the cards of all of them."""
+        if name is None:
+            return {known: pretrained.card(known) for known in pretrained.names()}
+        return cls.load(pretrained.path(name), device=device)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, device: str = "auto") -> Self:

@@ -73,7 +73,9 @@ class Scores:
             if not resume:
                 raise GeoGAEError(f"{file} holds a search already; resume it, or choose another file")
             try:
-                rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
+                rows = [
+                    json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.endswith("}")
+                ]
                 self.kept = {str(row["key"]): float(row["score"]) for row in rows}
             except (OSError, ValueError, KeyError, TypeError):
                 raise GeoGAEError(f"{file} is no file of scores; choose another one") from None
