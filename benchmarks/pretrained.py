@@ -265,6 +265,38 @@ def mutag() -> tuple[GeoGAE, dict[str, Any]]:
     }
 
 
+def written(name: str, card: dict[str, Any]) -> str:
+    """The card as Markdown, with what the hub reads before it."""
+    scores = ["| graphs, none of them in training | scores |", "| --- | --- |"]
+    for graphs, measured in card["scores"].items():
+        rates = ", ".join(
+            f"{kind.replace('_', ' ')} {value:,.0f}" if kind == "graphs" else f"{kind.replace('_', ' ')} {100 * value:.1f} %"
+            for kind, value in measured.items()
+        )
+        scores.append(f"| {graphs} | {rates} |")
+    parameters = "".join(f"- `{key} = {value!r}`\n" for key, value in card["parameters"].items())
+    return f"""---
+license: mit
+library_name: geogae
+tags: [graph-autoencoder]
+---
+# {name}
+
+{card["purpose"]}
+
+**Data.** {card["data"]}. The weights are under the MIT licence; the data are under the terms of their sources.
+
+**Scores.** `python benchmarks/pretrained.py {name}`, {card["cpu_seconds"]} s of processor time, commit {card["commit"]}.
+
+{chr(10).join(scores)}
+
+**Limits.** {card["limits"]}
+
+**Parameters.**
+
+{parameters}"""
+
+
 MODELS: dict[str, Callable[[], tuple[GeoGAE, dict[str, Any]]]] = {
     "mutag": mutag, "molecules": molecules, "graphs": graphs,
 }  # fmt: skip
@@ -275,8 +307,6 @@ if __name__ == "__main__":
         began = time.process_time()
         model, card = MODELS[name]()
         model.save(FOLDER / name)
-        about = {"name": name, **card, "licence": "MIT (weights); data under the terms of their sources",
-                 "parameters": model.get_params(), "cpu_seconds": round(time.process_time() - began),
-                 "command": f"python benchmarks/pretrained.py {name}", **provenance()}  # fmt: skip
-        (FOLDER / name / CARD).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-        print(json.dumps({name: about["scores"]}, indent=1))
+        card |= {"parameters": model.get_params(), "cpu_seconds": round(time.process_time() - began), **provenance()}
+        (FOLDER / name / CARD).write_text(written(name, card), encoding="utf-8")
+        print(json.dumps({name: card["scores"]}, indent=1))

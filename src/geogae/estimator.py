@@ -246,10 +246,8 @@ class GeoGAE(LatentSpace, TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     @classmethod
     def pretrained(cls, name: str | None = None, *, device: str = "auto") -> Any:
-        """A model that comes with the package, by name; without a name, the cards of all of them."""
-        if name is None:
-            return {known: pretrained.card(known) for known in pretrained.names()}
-        return cls.load(pretrained.path(name), device=device)
+        """A model that comes with the package, or ``hf:user/name`` from the hub; without a name, what there is."""
+        return pretrained.summaries() if name is None else cls.load(pretrained.path(name), device=device)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, device: str = "auto") -> Self:
