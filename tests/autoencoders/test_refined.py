@@ -188,7 +188,7 @@ def test_a_larger_graph_is_refined_too_and_changes_nothing(model: RefinedAutoenc
     both = model.encode([*model.read(unseen), reading])
     assert np.array_equal(both[:-1], z)
     [back] = decoded(model, both[-1:])
-    assert back.n == 32 and metrics.edge_f1(reading.ordered, back) > 0.8
+    assert back.n == 32 and metrics.edge_f1(reading.ordered, back) > 0.7
     assert model.why_not(formats.as_graph(nx.path_graph(ROOM * 28 + 1))) is not None
 
 
