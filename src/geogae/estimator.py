@@ -228,8 +228,8 @@ class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
 
     def why_not(self, graph: Any) -> str | None:
         """Why a graph cannot be encoded, or None if it can."""
-        [given] = as_graphs(graph)
-        return self._fitted().why_not(given)
+        autoencoder, [given] = self._fitted(), as_graphs(graph)
+        return autoencoder.why_not(given)
 
     # -- files --------------------------------------------------------------------------------------------------------
 
