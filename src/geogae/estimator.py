@@ -230,8 +230,8 @@ class GeoGAE(LatentSpace, TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def why_not(self, graph: Any) -> str | None:
         """Why a graph cannot be encoded, or None if it can."""
-        [given] = as_graphs(graph)
-        return self._fitted().why_not(given)
+        autoencoder, [given] = self._fitted(), as_graphs(graph)
+        return autoencoder.why_not(given)
 
     # -- files --------------------------------------------------------------------------------------------------------
 
