@@ -292,7 +292,7 @@ tags: [graph-autoencoder]
 
 **Data.** {card["data"]}. The weights are under the MIT licence; the data are under the terms of their sources.
 
-**Scores.** `python benchmarks/pretrained.py {name}`, {card["cpu_seconds"]} s of processor time, commit {card["commit"]}.
+**Scores.** Made by `python benchmarks/pretrained.py {name}` in {card["cpu_seconds"]} s, commit {card["commit"]}.
 
 {chr(10).join(scores)}
 

@@ -134,7 +134,11 @@ class GeoGAE(LatentSpace, TransformerMixin, BaseEstimator):  # type: ignore[misc
             given = "" if held_out is None else f" and {len(held_out)} to validate on"
             raise GeoGAEError(f"{len(graphs)} graphs to train on{given}; give at least one")
         folder = Path(run) if run is not None else None
-        keep = (lambda: self._save(autoencoder, folder)) if folder else (lambda: None)
+
+        def keep() -> None:
+            if folder is not None:
+                self._save(autoencoder, folder)
+
         session = Session(folder, resume, progress, peers or Processes(), keep)
         self.prior_ = self.rules_ = None  # of an earlier fit
         self.history_ = autoencoder.fit(graphs, held_out, session)
