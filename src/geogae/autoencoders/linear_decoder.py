@@ -140,8 +140,9 @@ class LinearDecoder(nn.Module):
         n = int(sizes.max()) if len(z) else 0
         mean, axes = self.extended(n)
         end = n * self.width
-        balls = mean[:end] + self.expected(descriptors, n) + components @ axes[:, :end]
-        slots = balls.unflatten(1, (n, self.width))  # (B, n, w)
+        # sums of float64, rounded once: neither the batch nor the machine, be it a browser, changes what is decoded
+        offsets = self.expected(descriptors.double(), n) + components.double() @ axes[:, :end].double()
+        slots = (mean[:end].double() + offsets).float().unflatten(1, (n, self.width))  # (B, n, w)
         present = torch.arange(n, device=z.device) < sizes[:, None]
         return slots.where(present[..., None], 0), sizes, asked
 
