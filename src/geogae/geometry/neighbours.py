@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 ORDINARY = 0.98  # share of the balls that are ordinary, the smallest ones
 AXES = 3
+LARGER = 20  # times as many pairs may be listed with a large ball
 OCCUPANCY = 4  # balls in a cell, at least, on average
 
 
@@ -32,7 +33,8 @@ def near_pairs(
 def search(points, radii, reach, most):
     """Each pair of balls less than ``reach`` apart, once: with node i, ``other[start[i]:start[i + 1]]``.
 
-    ``points`` are (D, n). About ``most[i]`` pairs at most are listed with node i. Returns also how many
+    ``points`` are (D, n). About ``most[i]`` pairs at most are listed with node i,
+    more with a large ball. Returns also how many
     pairs were examined, and whether some are missing.
     """
     dim, n = points.shape
@@ -56,6 +58,7 @@ def search(points, radii, reach, most):
     found, examined, cut = 0, n, False
     for i in range(n):
         ordinary = place[i] >= 0
+        room = most[i] if ordinary else LARGER * most[i]
         for a in range(AXES):
             if axes[a] < 0:
                 lows[a], highs[a] = 0, 0
@@ -71,11 +74,11 @@ def search(points, radii, reach, most):
                     begin = max(begin, place[i] + 1)  # each pair once
                 if begin >= end:
                     continue
-                if found - start[i] >= most[i]:
+                if found - start[i] >= room:
                     cut = True
                     continue
-                if end > begin + 4 * most[i]:
-                    end, cut = begin + 4 * most[i], True
+                if end > begin + 4 * room:
+                    end, cut = begin + 4 * room, True
                 examined += end - begin
                 if found + end - begin > len(other):
                     other = np.concatenate((other, np.empty(len(other) + end - begin, np.int32)))
@@ -85,7 +88,7 @@ def search(points, radii, reach, most):
                 )  # fmt: skip
         if not ordinary:
             for j in large:
-                if found - start[i] >= most[i]:
+                if found - start[i] >= room:
                     cut = True
                     break
                 if j > i:
