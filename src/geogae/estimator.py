@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from geogae import autoencoders, presets
+from geogae import autoencoders, presets, pretrained
 from geogae.autoencoders import Autoencoder, Decoding, Session, State
 from geogae.autoencoders.base import as_vectors
 from geogae.errors import GeoGAEError
 from geogae.formats import as_graphs, is_graph, to_molecules
 from geogae.graph import Graph
+from geogae.latent.space import LatentSpace
 from geogae.model_folder import CONFIG, load_folder, save_folder
 from geogae.training.distributed import Processes
 
@@ -33,7 +34,7 @@ log = logging.getLogger("geogae")
 SHARED = ("latent_dim", "attributes", "device", "seed")  # parameters of every autoencoder
 
 
-class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class GeoGAE(LatentSpace, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A graph autoencoder: whole graphs to vectors of ``latent_dim`` numbers and back.
 
     Parameters:
@@ -133,8 +134,13 @@ class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
             given = "" if held_out is None else f" and {len(held_out)} to validate on"
             raise GeoGAEError(f"{len(graphs)} graphs to train on{given}; give at least one")
         folder = Path(run) if run is not None else None
-        keep = (lambda: self._save(autoencoder, folder)) if folder else (lambda: None)
+
+        def keep() -> None:
+            if folder is not None:
+                self._save(autoencoder, folder)
+
         session = Session(folder, resume, progress, peers or Processes(), keep)
+        self.prior_ = self.rules_ = None  # of an earlier fit
         self.history_ = autoencoder.fit(graphs, held_out, session)
         self.autoencoder_ = autoencoder
         if session.peers.writes:
@@ -243,8 +249,14 @@ class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         self._save(self._fitted(), path)
 
     def _save(self, autoencoder: Autoencoder[Any], path: str | os.PathLike[str]) -> None:
-        state = autoencoder.state()
-        save_folder(path, {"params": self.get_params(), "facts": dict(state.facts)}, state.tensors)
+        state, prior = autoencoder.state(), self._prior_state()
+        config = {"params": self.get_params(), "facts": dict(state.facts), **prior.facts}
+        save_folder(path, config, {**state.tensors, **prior.tensors})
+
+    @classmethod
+    def pretrained(cls, name: str | None = None, *, device: str = "auto") -> Any:
+        """A model that comes with the package, or ``hf:user/name`` from the hub; without a name, what there is."""
+        return pretrained.summaries() if name is None else cls.load(pretrained.path(name), device=device)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, device: str = "auto") -> Self:
@@ -254,7 +266,9 @@ class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
             model = cls(**{**config["params"], "device": device})
             parameters = model.get_params()
             architecture = autoencoders.find(parameters.pop("architecture"))
-            model.autoencoder_ = architecture.from_state(State(tensors, config["facts"]), **parameters)
+            own = {name: tensor for name, tensor in tensors.items() if not name.startswith("prior.")}
+            model.autoencoder_ = architecture.from_state(State(own, config["facts"]), **parameters)
+            model._restore_prior(State(tensors, config))
         except (RuntimeError, KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise GeoGAEError(f"{Path(path) / CONFIG} does not fit its weights ({reason}); train again") from None

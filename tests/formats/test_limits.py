@@ -74,14 +74,16 @@ def test_nodes_of_a_graph(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_graphs_in_memory(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write([PATH] * 4, tmp_path / name)
     monkeypatch.setenv("GEOGAE_MAX_GRAPHS", "3")
-    with pytest.raises(GeoGAEError, match=r"4 graphs in memory, and the limit is 3; .*GEOGAE_MAX_GRAPHS=4"):
+    with pytest.raises(
+        GeoGAEError, match=r"(4|more than 3) graphs in memory, and the limit is 3; .*GEOGAE_MAX_GRAPHS="
+    ):
         read(tmp_path / name)
 
 
 def test_bytes_of_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write([PATH, Graph(99, [(i, i + 1) for i in range(98)])], tmp_path / "a.jsonl")
     monkeypatch.setenv("GEOGAE_MAX_LINE", "100")
-    with pytest.raises(GeoGAEError, match=r"a\.jsonl line 2: 101 bytes in one line, and the limit is 100"):
+    with pytest.raises(GeoGAEError, match=r"a\.jsonl line 2: more than 100 bytes in one line, and the limit is 100"):
         read(tmp_path / "a.jsonl")
     with pytest.raises(GeoGAEError, match=r"graph 1 as graph6 \(use \.s6\): 816 bytes in one line"):
         write([PATH, Graph(99)], tmp_path / "a.g6")
@@ -98,7 +100,7 @@ def test_zip_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for file in (nodes, arcs):
         assert file.stat().st_size < 500_000
         said, peak = peak_of_reading(file)
-        assert "numbers in one table, and the limit is 5,000,000" in said and peak < 100
+        assert "more than 5,000,000 numbers in one table, and the limit is 5,000,000" in said and peak < 100
 
 
 def test_archives_larger_than_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

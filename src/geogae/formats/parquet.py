@@ -24,7 +24,7 @@ from geogae.formats.registry import FileFormat
 from geogae.formats.simplify import Policy
 from geogae.graph import ATTRIBUTES, Graph
 
-ROWS = 1024  # graphs in memory at once
+ROWS = 256  # graphs in memory at once
 
 
 def read_parquet(

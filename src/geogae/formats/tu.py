@@ -1,4 +1,4 @@
-"""The text format of the TU collection: a folder or a zip with DS_A.txt, DS_graph_indicator.txt, …
+"""The text format of the TU collection: a folder or a zip with DS_A.txt, DS_graph_indicator.txt and others.
 
 A file holds one line for each graph, node or arc, and an edge is listed as two arcs. Nodes and graphs are
 numbered from 1 through the whole set. Labels are integers (categorical), attributes are real numbers
@@ -198,7 +198,7 @@ def _content(file: IO[bytes], source: str) -> bytes:
     for piece in archive.chunks(file):
         numbers += piece.count(b"\n") + piece.count(b",")
         if numbers > most:
-            check("numbers", numbers, source)
+            check("numbers", numbers, source, more=True)
         pieces.append(piece)
     return b"".join(pieces)
 
