@@ -135,6 +135,11 @@ class GeoGAE(LatentSpace, TransformerMixin, ArchitectureParameters):  # type: ig
     def transform(self, graphs: Any) -> NDArray[np.float32]:
         return np.atleast_2d(self.encode(graphs))
 
+    def fit_transform(self, graphs: Any, y: Any = None, **how: Any) -> NDArray[np.float32]:
+        """:meth:`fit` and :meth:`transform`; the graphs may come from a generator, which is read once."""
+        given = as_graphs(graphs)
+        return self.fit(given, y, **how).transform(given)
+
     def inverse_transform(self, z: ArrayLike) -> list[Graph]:
         return [decoding.graph for decoding in self._decode(np.atleast_2d(as_vectors(z)))]
 
