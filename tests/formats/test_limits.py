@@ -74,7 +74,7 @@ def test_nodes_of_a_graph(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_graphs_in_memory(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write([PATH] * 4, tmp_path / name)
     monkeypatch.setenv("GEOGAE_MAX_GRAPHS", "3")
-    with pytest.raises(GeoGAEError, match=r"(4|more than 3) graphs in memory, and the limit is 3; .*GEOGAE_MAX_GRAPHS="):
+    with pytest.raises(GeoGAEError, match=r"(4|more than 3) graphs in memory, and the limit is 3; .*_GRAPHS="):
         read(tmp_path / name)
 
 
@@ -195,6 +195,27 @@ def test_no_flipped_bit_of_an_npz_changes_its_graphs(tmp_path: Path) -> None:
             assert "\n" not in str(error)
             refused += 1
     assert refused > 200
+
+
+def test_no_flipped_bit_of_a_file_of_clouds_changes_them(tmp_path: Path) -> None:
+    from geogae.geometry.cloud import HyperballCloud
+    from geogae.geometry.storage import load_clouds, save_clouds
+
+    file = tmp_path / "clouds.npz"
+    centers = np.arange(6, dtype=np.float32).reshape(3, 2)
+    save_clouds([HyperballCloud(centers, np.ones(3, np.float32), np.arange(3), graph=graph) for graph in RICH], file)
+    whole = file.read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.choice(len(whole), 200, replace=False):
+        content = bytearray(whole)
+        content[place] ^= 1 << int(rng.integers(8))
+        file.write_bytes(content)
+        try:
+            clouds = load_clouds(file)
+            assert [cloud.graph for cloud in clouds] == RICH
+            assert all(np.array_equal(cloud.centers, centers) for cloud in clouds)
+        except GeoGAEError as error:
+            assert "\n" not in str(error)
 
 
 def test_a_lost_block_is_an_error(tmp_path: Path) -> None:
