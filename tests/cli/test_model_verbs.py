@@ -77,7 +77,7 @@ def test_there_and_back(run: Run, trained: Path) -> None:
     assert np.array_equal(np.array(json.loads(run("encode", "run", "graphs.jsonl").out), dtype=np.float32), z)
 
     code, out, err = run("decode", "run", "sub/z.npy", "-o", "back.jsonl")
-    assert (code, out) == (0, "") and err.endswith("note: wrote back.jsonl: 24 graphs\n")
+    assert (code, out) == (0, "") and err.endswith("note: wrote back.jsonl\n")
     assert formats.read("back.jsonl") == model.decode(z)
     assert len(run("decode", "run", "sub/z.npy").out.splitlines()) == 24
     np.save("one.npy", z[0])
@@ -276,7 +276,8 @@ def test_a_graph_larger_than_all_in_training(run: Run, preset: str) -> None:
     formats.write([path(113, "endless")], "endless.jsonl")
     before = files()
     code, out, err = run("encode", "run", "endless.jsonl", "-o", "other.npy")
-    assert (code, out) == (2, "") and files() == before and err.count("\n") == 1
+    assert (code, out) == (2, "") and set(files()) - set(before) <= {".other.npy.rows", ".other.npy.rows.json"}
+    assert err.count("\n") == 1
     assert err.startswith("error: graph 'endless' cannot be encoded: it has 113 nodes; the model was fitted on")
     np.save("wide.npy", np.zeros((2, 129)))
     code, out, err = run("decode", "run", "wide.npy", "-o", "back.jsonl")

@@ -37,7 +37,7 @@ class Parts(NamedTuple):
 class LinearDecoder(nn.Module):
     """z (B, m) is h numbers of a descriptor, the size, k components and q graph coefficients.
 
-    Nothing here is trained by gradients. The descriptor gives the expected slots, the components what differs from them.
+    Nothing here is trained by gradients. The descriptor gives the expected slots, the components the rest.
 
     ``slots`` is the size of the largest training graph. Slots beyond it have random loadings (:meth:`extended`): a
     larger graph has numbers of z to be written with, and no number of a graph that fits changes.
@@ -140,10 +140,24 @@ class LinearDecoder(nn.Module):
         n = int(sizes.max()) if len(z) else 0
         mean, axes = self.extended(n)
         end = n * self.width
-        balls = mean[:end] + self.expected(descriptors, n) + components @ axes[:, :end]
-        slots = balls.unflatten(1, (n, self.width))  # (B, n, w)
+        # sums of float64, rounded once: neither the batch nor the machine, be it a browser, changes what is decoded
+        offsets = self.expected(descriptors.double(), n) + components.double() @ axes[:, :end].double()
+        slots = (mean[:end].double() + offsets).float().unflatten(1, (n, self.width))  # (B, n, w)
         present = torch.arange(n, device=z.device) < sizes[:, None]
         return slots.where(present[..., None], 0), sizes, asked
+
+    def slot_basis(self) -> NDArray[np.float64]:
+        """An invertible map (m, m) of z: numbers z · basis come slot by slot, each deciding one more number of a slot.
+
+        Components are taken together with what the descriptor adds along the axes, so that they do not depend on it.
+        """
+        h, first, end = self.described, self.described + 1, self.described + 1 + self.count
+        axes, deviations = self.axes.cpu().double().numpy(), self.deviations.cpu().double().numpy()
+        unit, units = float(self.unit), np.where(deviations > 0, deviations, 1.0)
+        whole, turned = np.eye(self.latent_dim), np.eye(self.latent_dim)
+        whole[:h, first:end] = unit * self.slopes.cpu().double().numpy() @ axes.T
+        turned[first:end, first:end] = slot_rotation(axes * deviations[:, None]) / (unit * units)[:, None]
+        return whole @ turned
 
     # -- the likeliest components -----------------------------------------------------------------------------------
 
@@ -251,6 +265,23 @@ def regressed(rows: NDArray[np.float64], on: NDArray[np.float64]) -> NDArray[np.
     """Slopes (h, p) of rows (N, p) on numbers (N, h), by ridge regression."""
     gram = on.T @ on
     return np.linalg.solve(gram + RIDGE * max(np.trace(gram) / len(gram), LEAST) * np.eye(len(gram)), on.T @ rows)
+
+
+def slot_rotation(loadings: NDArray[np.float64]) -> NDArray[np.float64]:
+    """An orthonormal map (k, k) of components: the first j numbers decide the first slots' first numbers, roughly j.
+
+    Gram and Schmidt, over the columns of the loadings (k, p); a column that adds little to those before it is left out.
+    """
+    k, p = loadings.shape
+    found = np.zeros((k, 0))
+    for column in range(p):
+        if found.shape[1] == k:
+            break
+        rest = loadings[:, column] - found @ (found.T @ loadings[:, column])
+        rest -= found @ (found.T @ rest)  # once more, against rounding
+        if (length := float(np.linalg.norm(rest))) > LEAST:
+            found = np.column_stack([found, rest / length])
+    return np.linalg.qr(np.column_stack([found, np.eye(k)]))[0][:, :k]
 
 
 def completed(axes: NDArray[np.float64], count: int) -> NDArray[np.float64]:

@@ -35,7 +35,7 @@ def report(
     \b
     Examples:
       geogae report runs/mutag -o report.html
-      geogae report benchmarks/scores -o benchmark.html
+      geogae report benchmarks/results -o benchmark.html
     """
     check_writable(output, (".html", ".htm"))
     from geogae.model_folder import CONFIG

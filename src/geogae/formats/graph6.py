@@ -100,10 +100,10 @@ def _dense_edges(n: int, code: str, start: int) -> NDArray[np.int64]:
 
 
 def _sparse_edges(n: int, code: str) -> NDArray[np.int64]:
-    """A line of sparse6 is a walk over the nodes, each step one bit b and a node x.
+    """The edges of sparse6, which is a walk over the nodes: a step is one bit b and a node x.
 
-    The current node v becomes v + b; then, if x > v, v becomes x, else (x, v) is an edge. So v is max(v + b, x), which
-    is a running maximum of x - cumsum(b).
+    The current node v becomes v + b; if x > v, then v becomes x, else (x, v) is an edge. So v is max(v + b, x),
+    which is a running maximum of x - cumsum(b).
     """
     width = max(n - 1, 0).bit_length()
     bits = _bits(code)

@@ -24,7 +24,7 @@ from geogae.pages.projection import principal_axes, project
 from geogae.pages.seen import Seen, see
 
 MOST = 20_000  # graphs of a page
-AXES = 8  # sliders of a group
+AXES = 6  # sliders of a group
 CATEGORIES = 9  # different whole numbers up to which a label is a category
 
 STYLES = ("explore.css",)
@@ -34,6 +34,7 @@ SCRIPTS = (
     "folds.js",
     "contexts.js",
     "store.js",
+    "points.js",
     "map.js",
     "live.js",
     "film.js",
@@ -178,17 +179,34 @@ def _graphs(
 
 
 def _latent(seen: Seen) -> Packed:
-    axes = principal_axes(seen.z, AXES)
+    described = 0 if seen.descriptor is None else seen.descriptor.shape[1]
     return {
         "z": pack(seen.z, np.float32),
         "descriptor": None if seen.descriptor is None else pack(seen.descriptor, np.float32),
-        "axes": [
-            {
-                "group": "Principal axes of z, in deviations",
-                "name": f"axis {k + 1} ({100 * share:.0f} %)",
-                "span": float(deviation),
-                "direction": pack(direction, np.float32),
-            }
-            for k, (direction, deviation, share) in enumerate(zip(*axes, strict=True))
-        ],
+        "axes": [*_descriptor_axes(seen.z, described), *_principal_axes(seen.z, described)],
     }
+
+
+def _descriptor_axes(z: NDArray[np.float32], described: int) -> list[Packed]:
+    """The first numbers of the descriptor, which begins z; they are its principal components."""
+    directions, deviations = np.eye(z.shape[1]), z.std(0, dtype=np.float64)
+    return [
+        _axis("Descriptor, in deviations", f"number {k + 1}", deviations[k], directions[k])
+        for k in range(min(described, AXES))
+        if deviations[k] > 0
+    ]
+
+
+def _principal_axes(z: NDArray[np.float32], described: int) -> list[Packed]:
+    """Of the code, or of all of z if it has no descriptor."""
+    group = "Principal axes of the code, in deviations" if described else "Principal axes of z, in deviations"
+    found = principal_axes(z[:, described:], AXES)
+    padded = np.pad(found.directions, ((0, 0), (described, 0)))
+    return [
+        _axis(group, f"axis {k + 1} ({100 * share:.0f} %)", deviation, direction)
+        for k, (direction, deviation, share) in enumerate(zip(padded, found.deviations, found.shares, strict=True))
+    ]
+
+
+def _axis(group: str, name: str, span: float, direction: NDArray[np.float64]) -> Packed:
+    return {"group": group, "name": name, "span": float(span), "direction": pack(direction, np.float32)}

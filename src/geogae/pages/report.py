@@ -46,7 +46,7 @@ def write_report(
     content = {
         "title": title,
         "subtitle": subtitle,
-        "sections": [section._asdict() for section in sections if section.blocks],
+        "sections": [section._asdict() for section in sections if section.blocks or section.text],
     }
     page = document(title, "report.html", STYLES, SCRIPTS, {"report": content, "graphs": _graphs(drawn)}, {})
     if path is not None:
