@@ -18,12 +18,12 @@ test-slow: $(VENV)/.installed-dev  # minutes each: longer trainings, large graph
 test-browser: $(VENV)/.installed-dev  # needs a Chromium: one of the system, or `playwright install chromium`
 	$(BIN)/python -m pytest -m browser
 
-torture: $(VENV)/.installed-dev  # damaged files, signals, full disks, many processes
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "slow or not slow" tests/torture
+torture: $(VENV)/.installed-dev  # damaged files, kills, many writers, full disks: about ten minutes
+	$(BIN)/python benchmarks/torture.py
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/report.py --check
-	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site
 
 report: $(VENV)/.installed-dev  # tables and pictures of README.md and docs/ from the committed results
 	$(BIN)/python benchmarks/report.py

@@ -16,17 +16,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from geogae.losses import total_loss
-from geogae.model.autoencoder import SequentialAutoencoder
 from torch import nn
 
 from geogae import GeoGAE, Graph, datasets, metrics
+from geogae.autoencoders.transformer.losses import total_loss
+from geogae.autoencoders.transformer.network import SequentialNetwork
+from geogae.autoencoders.transformer.sequences import Sequences
+from geogae.autoencoders.transformer.sequential import SequentialAutoencoder
+from geogae.benchmark.methods.autoencoder import preset
 from geogae.benchmark.paper import paper
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import fit_clouds
 from geogae.geometry.labelling import canonical_form
 from geogae.plots import PALETTE
-from geogae.training.batches import Sequences, epoch_batches
+from geogae.training.batches import epoch_batches
 from record import PICTURES, record, recorded
 
 RUNS = Path("runs")
@@ -42,18 +45,18 @@ def measured(model: GeoGAE, graphs: list[Graph]) -> tuple[dict[str, float], dict
 @torch.inference_mode()
 def teacher_forced(model: GeoGAE, graphs: list[Graph]) -> list[float]:
     """F1 of each stacked pass when the first one is fed the truth: what is lost beyond that is lost to drift."""
-    clouds = fit_clouds(graphs, model.dim_, order=model.order)
-    sequences = Sequences(clouds)
-    weighted = np.zeros(model.passes)
+    readings, network = model.autoencoder_.read(graphs), model.autoencoder_.network
+    sequences = Sequences([reading.cloud for reading in readings])
+    weighted = np.zeros(network.passes)
     for chosen in sequences.by_size(64):
         batch = sequences[chosen]
-        out = model.model_(batch.balls, batch.sizes)
-        for k in range(model.passes):
+        out = network(batch.balls, batch.sizes)
+        for k in range(network.passes):
             for row, index in enumerate(chosen):
                 n = int(batch.sizes[row])
                 balls = out.balls[k, row, :n].float().numpy()
                 graph = HyperballCloud(balls[:, :-1], balls[:, -1], np.arange(n)).to_graph()
-                weighted[k] += n * metrics.edge_f1(graphs[index].relabel(clouds[index].order), graph)
+                weighted[k] += n * metrics.edge_f1(readings[index].ordered, graph)
     return (weighted / sum(graph.n for graph in graphs)).round(4).tolist()
 
 
@@ -214,9 +217,10 @@ def speed() -> None:
 
 
 def _training_speed(sequences: Sequences, batches: int = 30) -> dict[str, Any]:
-    model = GeoGAE.from_preset("paper/aids")
-    model.dim_, model.schema_ = 6, None
-    ours = model._build().train()
+    values = preset("paper", "AIDS")
+    values.pop("architecture")
+    model = SequentialAutoencoder(**values)
+    ours = model._built().train()
     plain = Straightforward(6, 64, 3, (1024, 4, 8), (512, 2, 1)).train()
     bucketed = epoch_batches(sequences.sizes, 32, 0, 0)[:batches]
     shuffled = np.random.default_rng(0).permutation(len(sequences))[: 32 * batches].reshape(-1, 32).tolist()
@@ -249,7 +253,7 @@ def _training_speed(sequences: Sequences, batches: int = 30) -> dict[str, Any]:
 def _decoding_speed(count: int = 32, nodes: int = 100) -> dict[str, Any]:
     """All graphs get 100 nodes: an untrained decoder whose stop logits are held down."""
     torch.manual_seed(0)
-    model = SequentialAutoencoder(6).eval()
+    model = SequentialNetwork(6).eval()
     model.decoder.head.mlp[-1].bias[-1] = -1e4
     z = torch.randn(count, model.latent_tokens, model.latent_dim // model.latent_tokens)
 

@@ -4,22 +4,40 @@ from __future__ import annotations
 
 import inspect
 import re
+from functools import partial
+from typing import Any
 
+from geogae import autoencoders
 from geogae.benchmark.blocks import markdown_table as table
-from geogae.estimator import GeoGAE
 from geogae.geometry.recipe import Recipe
 
 
-def parameters() -> str:
-    """GeoGAE's parameters, from its own docstring and signature."""
-    lines = (inspect.getdoc(GeoGAE) or "").split("Parameters:")[1].strip().splitlines()
-    defaults = {name: p.default for name, p in inspect.signature(GeoGAE.__init__).parameters.items()}
-    told = dict(line.strip().split(": ", 1) for line in lines)
-    assert list(told) == GeoGAE.parameter_names(), "the docstring of GeoGAE and its parameters differ"
-    return table(
-        ["parameter", "default", "what it is"],
-        [[f"`{n}`", f"`{defaults[n]!r}`", t.replace("``", "`")] for n, t in told.items()],
-    )
+def parameters(architecture: str) -> str:
+    """The parameters of an autoencoder: defaults from its constructor, descriptions from its docstring and parents'."""
+    cls = autoencoders.find(architecture)
+    said: dict[str, str] = {}
+    for parent in reversed(cls.__mro__):
+        said |= _descriptions(parent)
+    defaults = autoencoders.defaults(architecture)
+    if missing := [name for name in defaults if name not in said]:
+        raise AssertionError(f"the docstring of {cls.__name__} does not describe {', '.join(missing)}")
+    rows = [[f"`{name}`", f"`{value!r}`", said[name].replace("``", "`")] for name, value in defaults.items()]
+    return table(["parameter", "default", "what it is"], rows)
+
+
+def _descriptions(cls: type[Any]) -> dict[str, str]:
+    """Lines ``name: description`` below a line that begins with "Parameters"; a line that is indented more goes on."""
+    found: dict[str, str] = {}
+    _, begun, block = (inspect.cleandoc(cls.__doc__ or "")).partition("Parameters")
+    last = ""
+    for line in block.splitlines()[1:] if begun else ():
+        match = re.fullmatch(r" {4}(\w+): (.*)", line)
+        if match:
+            last = match[1]
+            found[last] = match[2]
+        elif last and line.startswith(" " * 5):
+            found[last] += " " + line.strip()
+    return found
 
 
 def recipe() -> str:
@@ -30,4 +48,4 @@ def recipe() -> str:
     )
 
 
-TABLES = {"parameters": parameters, "recipe": recipe}
+TABLES = {f"parameters-{name}": partial(parameters, name) for name in autoencoders.AUTOENCODERS} | {"recipe": recipe}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from geogae import autoencoders, presets
+from geogae import autoencoders, presets, pretrained
 from geogae.autoencoders import Autoencoder, Decoding, Session, State
 from geogae.autoencoders.base import as_vectors
 from geogae.errors import GeoGAEError
 from geogae.formats import as_graphs, is_graph, to_molecules
 from geogae.graph import Graph
+from geogae.latent.space import LatentSpace
 from geogae.model_folder import CONFIG, load_folder, save_folder
 from geogae.training.distributed import Processes
 
@@ -33,7 +34,7 @@ log = logging.getLogger("geogae")
 SHARED = ("latent_dim", "attributes", "device", "seed")  # parameters of every autoencoder
 
 
-class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class GeoGAE(LatentSpace, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A graph autoencoder: whole graphs to vectors of ``latent_dim`` numbers and back.
 
     Parameters:
@@ -55,12 +56,10 @@ class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         seed: int = 0,
         **parameters: Any,
     ) -> None:
+        defaults = autoencoders.defaults(architecture)
+        _check_names(parameters, architecture, defaults)
         self.architecture = architecture
         self.latent_dim, self.attributes, self.device, self.seed = latent_dim, attributes, device, seed
-        defaults = autoencoders.defaults(architecture)
-        for name in parameters:
-            if name not in defaults:
-                raise GeoGAEError(f"{name!r} is no parameter of {architecture}; valid are {', '.join(defaults)}")
         for name, default in defaults.items():
             if name not in SHARED:
                 setattr(self, name, parameters.get(name, default))
@@ -91,12 +90,16 @@ class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
             kept = {name: value for name, value in self.get_params().items() if name in SHARED}
             self.__init__(**{**kept, **values, "architecture": architecture})  # type: ignore[misc]
             return self
-        names = self.defaults(self.architecture)
+        _check_names(values, architecture, self.defaults(architecture))
         for name, value in values.items():
-            if name not in names:
-                raise GeoGAEError(f"{name!r} is no parameter of {architecture}; valid are {', '.join(names)}")
             setattr(self, name, value)
         return self
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """With the parameters that are not at their defaults; scikit-learn's own lists all of an architecture's."""
+        defaults = {**self.defaults(self.architecture), "architecture": "refined"}
+        changed = (f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name])
+        return f"GeoGAE({', '.join(changed)})"
 
     def check_params(self) -> None:
         """Every parameter within its limits, or one line that says which is not."""
@@ -133,6 +136,7 @@ class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         folder = Path(run) if run is not None else None
         keep = (lambda: self._save(autoencoder, folder)) if folder else (lambda: None)
         session = Session(folder, resume, progress, peers or Processes(), keep)
+        self.prior_ = self.rules_ = None  # of an earlier fit
         self.history_ = autoencoder.fit(graphs, held_out, session)
         self.autoencoder_ = autoencoder
         if session.peers.writes:
@@ -226,8 +230,8 @@ class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
 
     def why_not(self, graph: Any) -> str | None:
         """Why a graph cannot be encoded, or None if it can."""
-        [given] = as_graphs(graph)
-        return self._fitted().why_not(given)
+        autoencoder, [given] = self._fitted(), as_graphs(graph)
+        return autoencoder.why_not(given)
 
     # -- files --------------------------------------------------------------------------------------------------------
 
@@ -236,8 +240,14 @@ class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         self._save(self._fitted(), path)
 
     def _save(self, autoencoder: Autoencoder[Any], path: str | os.PathLike[str]) -> None:
-        state = autoencoder.state()
-        save_folder(path, {"params": self.get_params(), "facts": dict(state.facts)}, state.tensors)
+        state, prior = autoencoder.state(), self._prior_state()
+        config = {"params": self.get_params(), "facts": dict(state.facts), **prior.facts}
+        save_folder(path, config, {**state.tensors, **prior.tensors})
+
+    @classmethod
+    def pretrained(cls, name: str | None = None, *, device: str = "auto") -> Any:
+        """A model that comes with the package, or ``hf:user/name`` from the hub; without a name, what there is."""
+        return pretrained.summaries() if name is None else cls.load(pretrained.path(name), device=device)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, device: str = "auto") -> Self:
@@ -247,11 +257,18 @@ class GeoGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
             model = cls(**{**config["params"], "device": device})
             parameters = model.get_params()
             architecture = autoencoders.find(parameters.pop("architecture"))
-            model.autoencoder_ = architecture.from_state(State(tensors, config["facts"]), **parameters)
+            own = {name: tensor for name, tensor in tensors.items() if not name.startswith("prior.")}
+            model.autoencoder_ = architecture.from_state(State(own, config["facts"]), **parameters)
+            model._restore_prior(State(tensors, config))
         except (RuntimeError, KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise GeoGAEError(f"{Path(path) / CONFIG} does not fit its weights ({reason}); train again") from None
         return model
+
+
+def _check_names(given: Iterable[str], architecture: str, valid: Collection[str]) -> None:
+    if unknown := [name for name in given if name not in valid]:
+        raise GeoGAEError(f"{unknown[0]!r} is no parameter of {architecture}; valid are {', '.join(valid)}")
 
 
 def _name(graph: Graph, index: int) -> str:

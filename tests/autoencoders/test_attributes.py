@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
-from geogae.attributes import Block, Columns, Schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from geogae.autoencoders.attributes import Block, Columns, Schema
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
-from strategies import accepts, graphs
+from strategies import graphs
 
 MOLECULE = Graph(
     3,
@@ -23,6 +24,11 @@ MOLECULE = Graph(
     edge_continuous=[[0.5, 7.0], [1.5, 7.0]],
     name="water",
 )
+
+
+def knows(schema: Schema, graph: Graph) -> bool:
+    """Columns and categories."""
+    return schema.why_not(graph) is None and schema.unknown(graph) is None
 
 
 # -- by hand ---
@@ -68,7 +74,7 @@ def test_attributes_come_back_from_features(some: list[Graph]) -> None:
             parts.append(block.read(features))
         back = schema.dress(graph.topology(), *parts)
         assert np.array_equal(back.node_categorical, graph.node_categorical)  # type: ignore[arg-type]
-        assert back.topology() == graph.topology() and accepts(schema, back) and accepts(schema, graph)
+        assert back.topology() == graph.topology() and knows(schema, back) and knows(schema, graph)
         if len(graph.edges):
             assert np.array_equal(back.edge_categorical, graph.edge_categorical)  # type: ignore[arg-type]
         for kind in ("node", "edge"):
@@ -140,14 +146,14 @@ def test_a_graph_without_edges_needs_no_edge_attributes(given: object) -> None:
     lone = Graph(1, node_categorical=[[6, 0]], node_continuous=[[1.0]], edge_categorical=given)  # type: ignore[arg-type]
     for some in ([MOLECULE, lone], [lone, MOLECULE]):
         schema = Schema.of(some)
-        assert schema.edge == Schema.of([MOLECULE]).edge and accepts(schema, lone)
+        assert schema.edge == Schema.of([MOLECULE]).edge and knows(schema, lone)
         columns = schema.edge.columns(lone)
         assert columns.codes.shape == (0, 1) and columns.numbers.shape == (0, 2)
         assert schema.edge.features(columns).shape == (0, 4)
         assert schema.edge.read(np.zeros((0, 4))).codes.shape == (0, 1)
         assert schema.dress(lone.topology(), schema.node.columns(lone), columns).n == 1
     alone = Schema.of([lone])
-    assert alone.edge.width == 0 and accepts(alone, lone)
+    assert alone.edge.width == 0 and knows(alone, lone)
 
 
 def test_blocks_that_are_not_there() -> None:
@@ -182,43 +188,57 @@ def changed(**blocks: object) -> Graph:
 
 
 @pytest.mark.parametrize(
-    ("graph", "kind", "said"),
+    ("graph", "said"),
+    [
+        (
+            changed(node_categorical=None),
+            "it has 0 node_categorical columns; .* with 2: give graphs",
+        ),
+        (changed(node_categorical=[[6], [8], [6]]), "it has 1 node_categorical columns; .* graphs with 2:"),
+        (changed(node_continuous=None), "it has 0 node_continuous columns; .* graphs with 1:"),
+        (changed(edge_continuous=np.zeros((2, 3))), "it has 3 edge_continuous columns; .* graphs with 2:"),
+    ],
+)
+def test_other_columns(graph: Graph, said: str) -> None:
+    schema = Schema.of([MOLECULE])
+    reason = schema.why_not(graph)
+    assert reason is not None and re.match(said, reason) and knows(schema, MOLECULE)
+    with pytest.raises(GeoGAEError, match=f"graph 'water': {said}"):
+        schema.node.columns(graph), schema.edge.columns(graph)
+
+
+@pytest.mark.parametrize(
+    ("graph", "said"),
     [
         (
             changed(node_categorical=[[6, 0], [8, 5], [6, 0]]),
-            "node",
-            "graph 'water': node_categorical column 1 holds 5, which no graph .* valid are 0, 1; leave the graph out",
+            "node_categorical column 1 holds 5; the model knows 0, 1",
         ),
         (
-            changed(node_categorical=[[99, 0], [8, 1], [-3, 0]], name=None),
-            "node",
-            "a graph of 3 nodes: node_categorical column 0 holds -3, .* valid are 6, 8;",
+            changed(node_categorical=[[99, 0], [8, 1], [-3, 0]]),
+            "node_categorical column 0 holds 99; the model knows 6, 8",
         ),
-        (changed(edge_categorical=[[2], [4]]), "edge", "edge_categorical column 0 holds 4, .* valid are 1, 2;"),
-        (
-            changed(node_categorical=None),
-            "node",
-            "graph 'water' has 0 node_categorical columns; the model was fitted on graphs with 2; give graphs",
-        ),
-        (changed(node_categorical=[[6], [8], [6]]), "node", "has 1 node_categorical columns; .* graphs with 2;"),
-        (changed(node_continuous=None), "node", "has 0 node_continuous columns; .* graphs with 1;"),
-        (changed(edge_continuous=np.zeros((2, 3))), "edge", "has 3 edge_continuous columns; .* graphs with 2;"),
+        (changed(edge_categorical=[[2], [4]]), "edge_categorical column 0 holds 4; the model knows 1, 2"),
     ],
 )
-def test_what_a_schema_does_not_know(graph: Graph, kind: str, said: str) -> None:
+def test_unknown_categories_are_named_and_have_no_code(graph: Graph, said: str) -> None:
     schema = Schema.of([MOLECULE])
-    with pytest.raises(GeoGAEError, match=said):
-        getattr(schema, kind).columns(graph)
-    assert not accepts(schema, graph) and accepts(schema, MOLECULE)
+    assert schema.why_not(graph) is None and schema.unknown(graph) == said and schema.unknown(MOLECULE) is None
+    for block in (schema.node, schema.edge):
+        columns, known = block.columns(graph), block.columns(MOLECULE)
+        table = getattr(graph, f"{block.kind}_categorical")
+        strange = [[value not in block.categories[c] for c, value in enumerate(row)] for row in table.tolist()]
+        assert np.array_equal(columns.codes < 0, strange)
+        features, width = block.features(columns), sum(map(len, block.categories))
+        assert (features[:, :width].sum(1) == len(block.categories) - np.sum(strange, axis=1)).all()
+        assert np.array_equal(columns.numbers, known.numbers)
 
 
 def test_a_long_list_of_categories_is_cut() -> None:
-    schema = Schema.of([Graph(100, node_categorical=range(100, 200))])
-    with pytest.raises(GeoGAEError, match=r"holds 7, .* 138, 139, …; leave"):
-        schema.node.columns(Graph(1, node_categorical=[7]))
-    all_listed = Schema.of([Graph(40, node_categorical=range(100, 140))])
-    with pytest.raises(GeoGAEError, match="138, 139; leave"):
-        all_listed.node.columns(Graph(1, node_categorical=[7]))
+    for count, end in ((100, "138, 139, …"), (40, "138, 139")):
+        schema = Schema.of([Graph(count, node_categorical=range(100, 100 + count))])
+        said = schema.unknown(Graph(1, node_categorical=[7]))
+        assert said is not None and said.startswith("node_categorical column 0 holds 7;") and said.endswith(end)
 
 
 def test_graphs_of_different_kinds_have_no_schema() -> None:

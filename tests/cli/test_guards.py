@@ -59,8 +59,9 @@ class Interrupting(importlib.abc.MetaPathFinder):
             sys.meta_path.remove(self)
             os.kill(os.getpid(), signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it is ignored
 sys.meta_path.insert(0, Interrupting())
-sys.argv = ["geogae", "datasets"]
+sys.argv = ["geogae", "cloud", "none.jsonl"]
 runpy.run_module("geogae", run_name="__main__", alter_sys=True)
 """
     done = subprocess.run(

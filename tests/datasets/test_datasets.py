@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.server
 import logging
 import os
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from geogae import datasets
-from geogae.datasets import qm9, store
+from geogae.datasets import qm9, sources, store
 from geogae.errors import GeoGAEError
 from geogae.formats import write_tu
 from geogae.formats.packed import Packed
@@ -172,6 +173,26 @@ def test_a_download_that_fails(server: Path, cache: Path, content: bytes | None)
         datasets.load("TINY")
     assert "\n" not in str(caught.value)
     assert not list(cache.glob("tu/*"))
+
+
+def test_a_download_with_another_checksum(server: Path, cache: Path) -> None:
+    """The zips of the paper's sets are known; another file of that name is refused, and not kept."""
+    write_tu(SMALL, server / "AIDS.zip")
+    with pytest.raises(
+        GeoGAEError, match=r"the download failed \(http://127.*AIDS\.zip.*hash.*does not match"
+    ) as caught:
+        datasets.load("AIDS")
+    assert "\n" not in str(caught.value)
+    assert not list(cache.glob("tu/*"))
+
+
+@needs_data
+def test_checksums_are_those_of_the_files() -> None:
+    for name, expected in sources.SHA256.items():
+        file = Path(DATA or "", f"{name}.zip")
+        if file.stat().st_size < 1 << 23:  # the larger ones take a while
+            assert hashlib.sha256(file.read_bytes()).hexdigest() == expected
+    assert sources.SHA256.keys() | {"QM9"} == set(datasets.names())
 
 
 def test_no_network() -> None:

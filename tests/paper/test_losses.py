@@ -4,9 +4,9 @@ from math import exp, hypot, log, log1p
 
 import pytest
 import torch
-from geogae.model.features import Attributes
 
-from geogae import losses
+from geogae.autoencoders.transformer import losses
+from geogae.autoencoders.transformer.features import Attributes
 
 
 def softplus(x):

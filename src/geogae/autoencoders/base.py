@@ -127,6 +127,10 @@ class Autoencoder(ABC, Generic[R]):
     def from_state(cls, state: State, **parameters: Any) -> Self:
         """The fitted autoencoder again; a state that does not fit the parameters is a ValueError or KeyError."""
 
+    def basis(self) -> NDArray[np.float64]:
+        """An invertible map (m, m) of z, in whose numbers, one after the other, z is easiest to model."""
+        return np.eye(self.latent_dim)
+
     def lossy(self, reading: R) -> str | None:
         """Why a graph may not come back whole, or None: it is larger than all in training, say."""
         return None

@@ -17,7 +17,23 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from geogae.cli import benchmark, cloud, datasets, demo, encode, evaluate, presets, train
+from geogae.cli import (
+    benchmark,
+    cloud,
+    datasets,
+    demo,
+    describe,
+    encode,
+    evaluate,
+    explore,
+    interpolate,
+    neighbours,
+    optimise,
+    presets,
+    report,
+    sample,
+    train,
+)
 from geogae.errors import GeoGAEError
 
 app = typer.Typer(
@@ -35,6 +51,14 @@ for verb in (
     encode.encode,
     encode.decode,
     evaluate.evaluate,
+    describe.describe,
+    neighbours.neighbours,
+    sample.prior,
+    sample.sample,
+    interpolate.interpolate,
+    optimise.optimise,
+    explore.explore,
+    report.report,
 ):
     app.command()(verb)
 app.add_typer(presets.presets, name="presets")
@@ -48,7 +72,6 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, whereve
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
-    _check_numbers(app)
     with _log_on_stderr():
         code = _run(arguments)
     sys.exit(code)
@@ -167,3 +190,6 @@ def _log_on_stderr() -> Iterator[None]:
     finally:
         log.setLevel(level)
         log.removeHandler(handler)
+
+
+_check_numbers(app)

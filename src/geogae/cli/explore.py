@@ -52,11 +52,11 @@ def explore(
     graphs = read_graphs(data, simplify=simplify)
     table = None if values is None else read_values(values, len(graphs))
     if sample is not None:
-        from geogae import datasets
+        import numpy as np
 
         if not 1 <= sample <= len(graphs):
             raise GeoGAEError(f"--sample {sample} must be from 1 to {len(graphs)}, the number of graphs in {data}")
-        rows = datasets.sample(list(range(len(graphs))), sample, seed)  # type: ignore[type-var]
+        rows = np.sort(np.random.default_rng(seed).choice(len(graphs), sample, replace=False)).tolist()
         graphs = [graphs[row] for row in rows]
         table = table and {name: [numbers[row] for row in rows] for name, numbers in table.items()}
     name = Path(data).stem if Path(data).suffix else data
@@ -68,7 +68,7 @@ def explore(
         title=title or f"{name} · {run.name}",
         values=table,
         elements=elements.split(",") if elements else None,
-        bonds=_whole_numbers(bonds) if bonds else None,
+        bonds=whole_numbers(bonds) if bonds else None,
         seed=seed,
         progress=True,
     )
@@ -98,7 +98,7 @@ def read_values(path: Path, count: int) -> dict[str, list[float]]:
     return table
 
 
-def _whole_numbers(text: str) -> list[int]:
+def whole_numbers(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:

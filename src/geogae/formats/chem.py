@@ -1,8 +1,8 @@
 """RDKit molecules and SMILES, in and out.
 
-An atom is a node with the categorical columns atomic number, formal charge and, unless all hydrogens are
-nodes, the number of its hydrogens that are not; a bond is an edge with RDKit's bond type (1 single, 2 double,
-3 triple, 4 quadruple, 12 aromatic). Stereochemistry, isotopes and atom maps are not part of the graph.
+An atom is a node with the categorical columns atomic number, formal charge and, unless all hydrogens are nodes, the
+number of its hydrogens that are not (-1: as many as its valence implies). A bond is an edge with RDKit's bond type: 1
+single, 2 double, 3 triple, 4 quadruple, 12 aromatic. Stereochemistry, isotopes and atom maps are not part of the graph.
 
 RDKit crashes on molecules that are very large or have very many rings, so these are refused: see ``MAX_RINGS``, and
 ``GEOGAE_MAX_ATOMS`` in :mod:`geogae.formats.limits`.
@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -32,6 +32,8 @@ _LONGEST_ATOM = 20  # characters of a SMILES for each atom, at most: an isotope,
 _QUOTED = 80  # characters of a SMILES in a message
 MAX_RINGS = 400  # independent rings; RDKit takes minutes beyond that, or crashes (C720 fullerene: 361)
 _AROMATIC = 12
+IMPLIED = -1  # in the column of hydrogens: as many as the valences of the atom leave open
+Hydrogens = bool | Literal["implied"]
 
 
 class InvalidMoleculeError(GeoGAEError):
@@ -45,8 +47,11 @@ class InvalidMoleculeError(GeoGAEError):
         return f"{self.args[0]} is not a valid molecule: {self.reason}"
 
 
-def from_rdkit(molecule: Any, *, hydrogens: bool = False, label: Any = None, name: str | None = None) -> Graph:
+def from_rdkit(molecule: Any, *, hydrogens: Hydrogens = False, label: Any = None, name: str | None = None) -> Graph:
     """The graph of a molecule. With ``hydrogens`` every hydrogen becomes a node, else the atoms are kept as they are.
+
+    With ``hydrogens="implied"`` heavy atoms are nodes, bonds are kekulised, and hydrogens follow from the valences: the
+    fewest numbers that tell a molecule. A molecule that its valences do not tell (a radical) is an error.
 
     Unless given, the name is the molecule's property ``_Name``, and the label is its property ``label`` if that is a
     number or a list of numbers.
@@ -56,10 +61,16 @@ def from_rdkit(molecule: Any, *, hydrogens: bool = False, label: Any = None, nam
         molecule = chem.Mol(molecule)
         molecule.UpdatePropertyCache(strict=False)
     check("atoms", molecule.GetNumAtoms())
-    molecule = chem.AddHs(molecule) if hydrogens else molecule
+    if hydrogens == "implied":
+        molecule = _kekulised(molecule)
+    elif hydrogens:
+        molecule = chem.AddHs(molecule)
     if not molecule.GetNumAtoms():
         raise GeoGAEError("the molecule has no atoms; a graph needs at least one node")
-    atoms = [(a.GetAtomicNum(), a.GetFormalCharge(), a.GetTotalNumHs()) for a in molecule.GetAtoms()]
+    atoms = [
+        (a.GetAtomicNum(), a.GetFormalCharge(), IMPLIED if hydrogens == "implied" else a.GetTotalNumHs())
+        for a in molecule.GetAtoms()
+    ]
     bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx(), int(b.GetBondType())) for b in molecule.GetBonds()]
     for i, j, kind in bonds:
         if kind not in BOND_TYPES:
@@ -70,7 +81,7 @@ def from_rdkit(molecule: Any, *, hydrogens: bool = False, label: Any = None, nam
     return Graph(
         len(atoms),
         bond_table[:, :2],
-        node_categorical=np.array(atoms)[:, : 2 if hydrogens else 3],
+        node_categorical=np.array(atoms)[:, : 2 if hydrogens is True else 3],
         edge_categorical=bond_table[:, 2:],
         label=_label_property(molecule) if label is None else label,
         name=name,
@@ -78,6 +89,35 @@ def from_rdkit(molecule: Any, *, hydrogens: bool = False, label: Any = None, nam
 
 
 RDKIT = ObjectKind("an RDKit Mol", lambda obj: instance_of(obj, "rdkit.Chem", "Mol"), from_rdkit)
+
+
+def with_implied_hydrogens(graph: Graph) -> Graph:
+    """The same molecule as ``from_rdkit(…, hydrogens="implied")`` has it; label and name are kept."""
+    return from_rdkit(to_rdkit(graph), hydrogens="implied", label=graph.label, name=graph.name)
+
+
+def _kekulised(molecule: Any) -> Any:
+    """Heavy atoms with single, double and triple bonds; an error if their valences do not tell the hydrogens."""
+    chem = require("rdkit.Chem", "chem")
+    try:
+        with _quiet():
+            heavy = chem.RemoveHs(molecule)
+            chem.Kekulize(heavy, clearAromaticFlags=True)
+    except (ValueError, RuntimeError) as error:
+        raise GeoGAEError(f"the molecule has no Kekulé form: {_first_line(error)}") from None
+    bare = chem.RWMol(heavy)
+    for atom in bare.GetAtoms():
+        atom.SetNoImplicit(False)
+        atom.SetNumExplicitHs(0)
+        atom.SetNumRadicalElectrons(0)
+    bare.UpdatePropertyCache(strict=False)
+    for atom, own in zip(bare.GetAtoms(), heavy.GetAtoms(), strict=True):
+        if atom.GetTotalNumHs() != own.GetTotalNumHs():
+            raise GeoGAEError(
+                f"atom {own.GetIdx()} ({own.GetSymbol()}) has {own.GetTotalNumHs()} hydrogens, but its valence implies "
+                f"{atom.GetTotalNumHs()}; take hydrogens=False, which counts them"
+            )
+    return heavy
 
 
 def to_rdkit(graph: Graph, *, what: str | None = None) -> Any:
@@ -118,8 +158,9 @@ def unsanitised(graph: Graph, *, what: str | None = None) -> Any:
             atom = chem.Atom(atomic_number)
             charge, hydrogens = (*rest, 0, 0)[:2]
             atom.SetFormalCharge(charge)
-            atom.SetNumExplicitHs(hydrogens)
-            atom.SetNoImplicit(True)
+            if hydrogens != IMPLIED:
+                atom.SetNumExplicitHs(hydrogens)
+                atom.SetNoImplicit(True)
             molecule.AddAtom(atom)
         for (i, j), kind in zip(graph.edges.tolist(), types, strict=True):
             if kind not in BOND_TYPES:
@@ -151,7 +192,7 @@ def to_molecules(graphs: Iterable[Graph | None]) -> list[Any]:
     return _where_valid(to_rdkit, graphs)
 
 
-def from_smiles(smiles: str, *, hydrogens: bool = False, label: Any = None, name: str | None = None) -> Graph:
+def from_smiles(smiles: str, *, hydrogens: Hydrogens = False, label: Any = None, name: str | None = None) -> Graph:
     """The graph of a SMILES; see :func:`from_rdkit`. Hydrogens written in the SMILES count as any other."""
     return from_rdkit(_molecule(smiles), hydrogens=hydrogens, label=label, name=name)
 
@@ -176,12 +217,12 @@ def to_smiles_list(graphs: Iterable[Graph | None]) -> list[str | None]:
     return _where_valid(to_smiles, graphs)
 
 
-def read_smiles(source: Source, *, hydrogens: bool = False) -> list[Graph]:
+def read_smiles(source: Source, *, hydrogens: Hydrogens = False) -> list[Graph]:
     """The molecules of a ``.smi`` file or stream; see :func:`iter_smiles`."""
     return list(iter_smiles(source, hydrogens=hydrogens))
 
 
-def iter_smiles(source: Source, *, hydrogens: bool = False) -> Iterator[Graph]:
+def iter_smiles(source: Source, *, hydrogens: Hydrogens = False) -> Iterator[Graph]:
     """The molecules, read one at a time: a line holds a SMILES and, after white space, an optional name."""
     for where, line in numbered_lines(source):
         smiles, *name = line.split(maxsplit=1)

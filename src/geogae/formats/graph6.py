@@ -7,6 +7,7 @@ line of ten characters can state ten million.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Unpack
@@ -22,6 +23,8 @@ from geogae.formats.registry import FileFormat
 from geogae.formats.simplify import Policy, simple_graph
 from geogae.formats.text import Source, numbered_lines
 from geogae.graph import Graph
+
+_FOREIGN = re.compile(r"[^?-~]")
 
 
 def read_graph6(source: Source, **policy: Unpack[Policy]) -> list[Graph]:
@@ -58,9 +61,8 @@ GRAPH6 = FileFormat(read=iter_graph6, write=write_graph6, policy=True, text=True
 
 def stated_size(code: str) -> tuple[int, int]:
     """The number of nodes that a graph6 line (or sparse6 without its colon) states, and where its edges begin."""
-    wrong = next((c for c in code if not "?" <= c <= "~"), None)
-    if wrong is not None:
-        raise GeoGAEError(f"{wrong!r} does not occur in graph6 and sparse6, whose characters go from '?' to '~'")
+    if wrong := _FOREIGN.search(code):
+        raise GeoGAEError(f"{wrong[0]!r} does not occur in graph6 and sparse6, whose characters go from '?' to '~'")
     start, stop = (2, 8) if code.startswith("~~") else (1, 4) if code.startswith("~") else (0, 1)
     if len(code) < stop:
         raise _damaged(code)

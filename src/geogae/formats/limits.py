@@ -9,7 +9,7 @@ variable                    default  limits
 =====================  ============  ==========================================================================
 GEOGAE_MAX_NODES          1,000,000  nodes of one graph
 GEOGAE_MAX_GRAPHS         5,000,000  graphs read into memory at once (``iter_read`` has no such limit)
-GEOGAE_MAX_NUMBERS      100,000,000  numbers in one table or array (TU text, ``.npz``, Parquet row group)
+GEOGAE_MAX_NUMBERS      100,000,000  numbers in one table or array (TU text, ``.npz``), rows of a Parquet row group
 GEOGAE_MAX_LINE          67,108,864  bytes of one line of text, or of a JSON file of vectors
 GEOGAE_MAX_UNPACKED   1,073,741,824  bytes of an archive when unpacked, or of an array of vectors in memory
 GEOGAE_MAX_ATOMS              5,000  atoms of one molecule (RDKit's SMILES writer crashes beyond about 15,000)
@@ -63,14 +63,17 @@ def limit(name: str) -> int:
     return number
 
 
-def check(name: str, count: int, where: str = "") -> None:
-    """An error if ``count`` is above the limit; ``where`` names the file or line it was found in."""
+def check(name: str, count: int, where: str = "", *, more: bool = False) -> None:
+    """An error if ``count`` is above the limit; ``where`` names the file or line it was found in.
+
+    ``more`` says that there may be more than ``count``, which is as far as was read.
+    """
     most = limit(name)
     if count > most:
-        place = f"{where}: " if where else ""
+        found = f"more than {most:,}" if more else f"{count:,}"
         raise GeoGAEError(
-            f"{place}{count:,} {LIMITS[name].what}, and the limit is {most:,}; "
-            f"if the file can be trusted, raise the limit with {_variable(name)}={count}"
+            f"{where}{': ' if where else ''}{found} {LIMITS[name].what}, and the limit is {most:,}; if the file can be "
+            f"trusted, raise the limit with {_variable(name)}={'…' if more else count}"
         )
 
 
@@ -80,7 +83,7 @@ def limited(graphs: Iterable[T], source: object) -> list[T]:
     for graph in graphs:
         kept.append(graph)
         if len(kept) > most:
-            check("graphs", len(kept), f"{source} (formats.iter_read reads one graph at a time)")
+            check("graphs", len(kept), f"{source} (formats.iter_read reads one graph at a time)", more=True)
     return kept
 
 

@@ -25,7 +25,7 @@ from geogae.graph import ATTRIBUTES, Graph
 
 FORMAT = "geogae graphs 2"
 _ARRAYS = ("sizes", "edge_counts", "edges", *ATTRIBUTES, "labels", "names")
-_TEXTS = ("format", "checksum", "report")
+_NEEDED = {"sizes", "edge_counts", "edges", "report"}
 _KINDS = {  # what the arrays hold
     **dict.fromkeys(("sizes", "edge_counts", "edges", "node_categorical", "edge_categorical"), "whole numbers"),
     **dict.fromkeys(("node_continuous", "edge_continuous"), "32-bit floats"),
@@ -72,6 +72,8 @@ class Packed:
                 raise GeoGAEError(f"packed graphs are damaged: {field} has shape {array.shape}, not {count} rows")
             if array.dtype.kind == "f" and not np.isfinite(array).all():
                 raise GeoGAEError(f"packed graphs are damaged: {field} has values that are not finite")
+        if self.names is not None and not _is_text(self.names):
+            raise GeoGAEError("packed graphs are damaged: a name holds values that are no characters")
         i, j = self.edges.T
         size = np.repeat(self.sizes, self.edge_counts)  # (E,) nodes of each edge's graph
         key = np.repeat(np.cumsum(self.sizes) - self.sizes, self.edge_counts) + i  # (E,) i in the union
@@ -134,18 +136,17 @@ class Packed:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Packed:
         """The arrays of a file that :meth:`save` wrote; sizes are checked against the limits first."""
-        arrays = read_arrays(path, (*_TEXTS, *_ARRAYS))
-        texts = {field: str(arrays.pop(field)) for field in _TEXTS if field in arrays and arrays[field].ndim == 0}
-        if texts.get("format") != FORMAT:
-            raise GeoGAEError(f"{path} holds {texts.get('format', '')[:40]!r}, not {FORMAT!r}; write it anew")
-        arrays["report"] = np.array(texts.get("report", ""))
-        if texts.get("checksum") != checksum(arrays) or not {"sizes", "edge_counts", "edges"} <= arrays.keys():
+        arrays = read_arrays(path, ("format", "checksum", "report", *_ARRAYS))
+        if (format := _text(arrays.pop("format", None))) != FORMAT:
+            raise GeoGAEError(f"{path} holds {format[:40]!r}, not {FORMAT!r}; write it anew")
+        if _text(arrays.pop("checksum", None)) != checksum(arrays) or not arrays.keys() >= _NEEDED:
             raise GeoGAEError(f"{path} is damaged: its checksum does not agree; write it anew")
-        del arrays["report"]
-        for size in arrays["sizes"].max(initial=0, keepdims=True):
-            check("nodes", int(size), str(path))
+        report = _text(arrays.pop("report"))
+        if arrays["sizes"].dtype.kind not in "iu":
+            raise GeoGAEError(f"{path} is damaged: sizes holds {arrays['sizes'].dtype}, not whole numbers")
         try:
-            return cls(**{field: _wide(array) for field, array in arrays.items()}, report=texts["report"])
+            check("nodes", int(arrays["sizes"].max(initial=0)))
+            return cls(**{field: _wide(array) for field, array in arrays.items()}, report=report)
         except GeoGAEError as error:
             raise GeoGAEError(f"{path}: {error}") from None
 
@@ -185,6 +186,19 @@ def write_npz(graphs: Iterable[Graph], path: str | os.PathLike[str]) -> None:
 
 
 NPZ = FileFormat(read=read_npz, write=write_npz)
+
+
+def _is_text(array: NDArray[np.str_]) -> bool:
+    try:
+        "".join(array.ravel().tolist()).encode()
+    except ValueError:  # beyond Unicode, or half of a surrogate pair
+        return False
+    return True
+
+
+def _text(array: NDArray[Any] | None) -> str:
+    """The text of an array of one string; none if it is anything else."""
+    return str(array) if array is not None and array.dtype.kind == "U" and not array.ndim and _is_text(array) else ""
 
 
 def _is(dtype: np.dtype[Any], kind: str) -> bool:

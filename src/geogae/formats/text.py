@@ -28,7 +28,7 @@ def numbered_lines(source: Source) -> Iterator[tuple[str, str]]:
         while raw := file.readline(longest + 1):
             number += 1
             where = f"{name} line {number}"
-            check("line", len(raw), where)
+            check("line", len(raw), where, more=True)
             try:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError:

@@ -150,12 +150,9 @@ class _Files:
         if self.path.is_dir():
             return self._from_folder(name)
         with archive.opened(self.path, "a zip in TU format") as file:
-            info = archive.members(file, name.__eq__)[name]
-            try:
-                with file.open(info) as member:
-                    return _content(member, self.source(stem))
-            except zipfile.BadZipFile as error:
-                raise GeoGAEError(f"{self.source(stem)} cannot be read: {error}") from None
+            member = archive.members(file, name.__eq__)[name]
+            with file.open(member) as content:
+                return _content(content, self.source(stem))
 
     def _from_folder(self, name: str) -> bytes:
         place = self.path / name
@@ -201,7 +198,7 @@ def _content(file: IO[bytes], source: str) -> bytes:
     for piece in archive.chunks(file):
         numbers += piece.count(b"\n") + piece.count(b",")
         if numbers > most:
-            check("numbers", numbers, source)
+            check("numbers", numbers, source, more=True)
         pieces.append(piece)
     return b"".join(pieces)
 

@@ -21,6 +21,7 @@ from typing import Any, Literal
 import networkx as nx
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from geogae.errors import GeoGAEError
@@ -179,8 +180,13 @@ class _Fitter:
                 for job in jobs:
                     yield pool.submit(_fit, *job).result()
         else:
+            work = (delayed(_fit)(*job) for job in jobs)
+            backend, _ = get_active_backend(prefer="threads")
+            if not backend.supports_return_generator:  # Ray's
+                yield from Parallel(n_jobs=self.n_jobs, prefer="threads")(work)
+                return
             parallel = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator_unordered")
-            with closing(parallel(delayed(_fit)(*job) for job in jobs)) as coming, _halting(halt):
+            with closing(parallel(work)) as coming, _halting(halt):
                 yield from coming
 
     def smallest_dim(self, topologies: Mapping[bytes, Graph]) -> dict[bytes, Fit]:

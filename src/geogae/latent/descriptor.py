@@ -20,7 +20,7 @@ from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 from geogae.latent.structure import Bundle, bundles, colours, statistics
 
-ROUNDS = 3  # of colour refinement
+ROUNDS = 2  # of colour refinement
 COLOURS = 2048  # that are counted at most, those that most graphs have
 LEARN_FROM = 20_000  # graphs, at most
 STATISTICS = 1.0  # weight of the statistics' variance against that of the counts
@@ -60,11 +60,11 @@ class Descriptor:
         if not len(self.colours):
             raise GeoGAEError("this descriptor is not fitted yet; call fit")
         rows = [np.empty((0, self.k))]
-        c = len(self.colours)
+        c, weighted, middle = len(self.colours), self.axes * self.scale, self.axes @ self.mean  # (k, p), (k,)
         for bundle in bundles(graphs):
             counts, numbers = self._columns([_Found.of(bundle)])
-            weighted = self.axes * self.scale  # (k, p)
-            rows.append(counts @ weighted[:, :c].T + numbers @ weighted[:, c:].T - self.axes @ self.mean)
+            described = counts @ weighted[:, :c].T + np.einsum("gs,ks->gk", numbers, weighted[:, c:])
+            rows.append(described - middle)  # einsum, as a BLAS product of a row may depend on the rows beside it
         return np.concatenate(rows).astype(np.float32)
 
     def _columns(self, found: Sequence[_Found]) -> tuple[csr_array, NDArray[np.float64]]:

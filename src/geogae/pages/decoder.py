@@ -36,7 +36,9 @@ def browser_decoder(model: GeoGAE) -> Packed | None:
         "width": decoder.width,
         "dim": int(autoencoder.reader.dim),
         "max_nodes": autoencoder.max_nodes,
+        "unit": float(decoder.unit),
         "mean": pack(mean, np.float32),
+        "slopes": pack(decoder.slopes.cpu().numpy(), np.float32),
         "axes": pack(axes, np.float32),
         "features": [_PACKED[name](facts, tensors) for name, facts in state.facts["features"].items()],
     }

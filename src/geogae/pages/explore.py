@@ -17,23 +17,24 @@ from geogae.formats.chem import to_molecules, to_smiles_list
 from geogae.graph import Graph
 from geogae.pages.decoder import browser_decoder
 from geogae.pages.document import document
-from geogae.pages.molecules import Chemistry, chemistry_of, coordinates, properties
-from geogae.pages.packing import Packed, pack, pack_ragged
+from geogae.pages.graphs import category_table, pack_graphs
+from geogae.pages.molecules import Chemistry, chemistry_of, properties
+from geogae.pages.packing import Packed, pack
 from geogae.pages.projection import principal_axes, project
 from geogae.pages.seen import Seen, see
-from geogae.progress import progress_bar
 
 MOST = 20_000  # graphs of a page
-AXES = 8  # sliders of a group
+AXES = 6  # sliders of a group
 CATEGORIES = 9  # different whole numbers up to which a label is a category
-FINE = 256  # places on paper are kept to this part of a bond
 
 STYLES = ("explore.css",)
 SCRIPTS = (
+    "graphs.js",
     "decoder.js",
     "folds.js",
     "contexts.js",
     "store.js",
+    "points.js",
     "map.js",
     "live.js",
     "film.js",
@@ -77,20 +78,15 @@ def explore(
     smiles = None if drawn is None else to_smiles_list(drawn)
     columns = _columns(seen, {name: numbers[seen.places] for name, numbers in given.items()})
     if drawn is not None:
-        columns += [
-            {"name": name, "values": pack(numbers)} for name, numbers in properties(to_molecules(drawn)).items()
-        ]
+        measured = properties(to_molecules(drawn))
+        columns += [_column(name, numbers) for name, numbers in measured.items() if np.isfinite(numbers).any()]
     what, vectors = ("descriptors", seen.descriptor) if seen.descriptor is not None else ("z", seen.z)
     page = document(
         title,
         "explore.html",
         STYLES,
         SCRIPTS,
-        {
-            "map": _map(
-                model, seen, title, columns, project(_comparable(vectors, what), projection, seed), what, projection
-            )
-        },
+        {"map": _map(model, seen, title, columns, project(vectors, projection, seed), what, projection)},
         {
             "graphs": _graphs(seen, drawn, smiles, chemistry, decoder is None, progress),
             "latent": _latent(seen),
@@ -111,13 +107,6 @@ def _checked(name: str, numbers: ArrayLike, count: int) -> NDArray[np.float64]:
     if array.shape != (count,):
         raise GeoGAEError(f"values {name!r} have shape {array.shape}; give one number for each of the {count} graphs")
     return array
-
-
-def _comparable(vectors: NDArray[np.float32], what: str) -> NDArray[np.float64]:
-    """Descriptors in units of their deviations; z as it is."""
-    vectors = vectors.astype(np.float64)
-    spread = vectors.std(0)
-    return vectors / np.where(spread > 0, spread, 1) if what == "descriptors" else vectors
 
 
 def _map(
@@ -176,75 +165,48 @@ def _graphs(
     seen: Seen, drawn: list[Graph] | None, smiles: list[str | None] | None, chemistry: Chemistry | None,
     with_back: bool, progress: bool,
 ) -> Packed:  # fmt: skip
-    first = [graph.node_categorical[:, 0] for graph in seen.graphs if graph.node_categorical is not None]
-    kinds = np.unique(np.concatenate(first)).tolist() if first else []
     names = [graph.name or "" for graph in seen.graphs]
     if smiles is not None:
         names = [name or written or "" for name, written in zip(names, smiles, strict=True)]
-    dim = 0 if not seen.balls else seen.balls[0].shape[1]
     return {
         "names": names,
         "smiles": smiles,
-        "dim": dim,
-        "table": {"kinds": kinds, **_table(chemistry)},
-        "true": _packed_graphs(seen.graphs, seen.balls, _places(drawn, progress)),
-        "back": _packed_graphs(seen.back, seen.back_balls, None) if with_back else None,
+        "dim": 0 if not seen.balls else seen.balls[0].shape[1],
+        "table": category_table(seen.graphs, chemistry),
+        "true": pack_graphs(seen.graphs, seen.balls, drawn, progress=progress),
+        "back": pack_graphs(seen.back, seen.back_balls) if with_back else None,
     }
-
-
-def _table(chemistry: Chemistry | None) -> Packed:
-    """What categories stand for, for ``static/store.js``."""
-    if chemistry is None:
-        return {"elements": None, "bonds": None}
-    named = {str(kind): number for kind, number in (chemistry.elements or {}).items()}
-    types = {str(kind): number for kind, number in (chemistry.bonds or {}).items()}
-    return {"elements": named or "numbers", "bonds": types or None}
-
-
-def _places(drawn: list[Graph] | None, progress: bool) -> list[NDArray[np.int16]] | None:
-    if drawn is None:
-        return None
-    with progress_bar("drawing molecules", len(drawn), progress) as advance:
-        return [(FINE * coordinates(graph)).clip(-32768, 32767).astype(np.int16) for graph in drawn if advance()]
-
-
-def _packed_graphs(
-    graphs: Sequence[Graph], balls: Sequence[NDArray[np.float32]] | None, places: list[NDArray[np.int16]] | None
-) -> Packed:
-    return {
-        "n": pack([graph.n for graph in graphs]),
-        "edges": pack_ragged([graph.edges for graph in graphs]),
-        "node": _table_of(graphs, "node_categorical"),
-        "edge": _table_of(graphs, "edge_categorical"),
-        "balls": None if balls is None else pack_ragged(balls, np.float32),
-        "places": None if places is None else pack_ragged(places, np.int16),
-    }
-
-
-def _table_of(graphs: Sequence[Graph], field: str) -> Packed | None:
-    """The categories of all graphs; None unless all graphs with rows have the same columns."""
-    tables = [getattr(graph, field) for graph in graphs]
-    rows = [graph.n if field.startswith("node") else len(graph.edges) for graph in graphs]
-    widths = {0 if table is None else table.shape[1] for table, n in zip(tables, rows, strict=True) if n}
-    if len(widths) != 1 or 0 in widths:
-        return None
-    (width,) = widths
-    empty = np.zeros((0, width), np.int64)
-    return pack_ragged([empty if not n else table for table, n in zip(tables, rows, strict=True)])
 
 
 def _latent(seen: Seen) -> Packed:
-    axes = principal_axes(seen.z, AXES)
+    described = 0 if seen.descriptor is None else seen.descriptor.shape[1]
     return {
         "z": pack(seen.z, np.float32),
         "descriptor": None if seen.descriptor is None else pack(seen.descriptor, np.float32),
-        "axes": [
-            {
-                "group": "Principal axes of z, in deviations",
-                "name": f"axis {k + 1} ({100 * share:.0f} %)",
-                "span": float(deviation),
-                "direction": pack(direction, np.float32),
-            }
-            for k, (direction, deviation, share) in enumerate(zip(*axes, strict=True))
-        ],
+        "axes": [*_descriptor_axes(seen.z, described), *_principal_axes(seen.z, described)],
     }
+
+
+def _descriptor_axes(z: NDArray[np.float32], described: int) -> list[Packed]:
+    """The first numbers of the descriptor, which begins z; they are its principal components."""
+    directions, deviations = np.eye(z.shape[1]), z.std(0, dtype=np.float64)
+    return [
+        _axis("Descriptor, in deviations", f"number {k + 1}", deviations[k], directions[k])
+        for k in range(min(described, AXES))
+        if deviations[k] > 0
+    ]
+
+
+def _principal_axes(z: NDArray[np.float32], described: int) -> list[Packed]:
+    """Of the code, or of all of z if it has no descriptor."""
+    group = "Principal axes of the code, in deviations" if described else "Principal axes of z, in deviations"
+    found = principal_axes(z[:, described:], AXES)
+    padded = np.pad(found.directions, ((0, 0), (described, 0)))
+    return [
+        _axis(group, f"axis {k + 1} ({100 * share:.0f} %)", deviation, direction)
+        for k, (direction, deviation, share) in enumerate(zip(padded, found.deviations, found.shares, strict=True))
+    ]
+
+
+def _axis(group: str, name: str, span: float, direction: NDArray[np.float64]) -> Packed:
+    return {"group": group, "name": name, "span": float(span), "direction": pack(direction, np.float32)}

@@ -40,7 +40,7 @@ def see(model: GeoGAE, graphs: Sequence[Graph], *, progress: bool = False) -> Se
     lost = [reason for reason in reasons if reason is not None]
     if not len(places):
         raise GeoGAEError(f"the model can encode none of the {len(graphs)} graphs; the first: {lost[0]}")
-    chosen = [graphs[i] for i in places]
+    chosen = [graphs[i] for i in places.tolist()]
     readings = autoencoder.read(chosen, progress=progress)
     z = autoencoder.encode(readings)
     decodings = autoencoder.decode(z)
@@ -60,10 +60,13 @@ def see(model: GeoGAE, graphs: Sequence[Graph], *, progress: bool = False) -> Se
 
 def _balls(parts: Sequence[Any]) -> list[NDArray[np.float32]] | None:
     """The balls of readings or decodings; None where an autoencoder has no geometry."""
-    found = [getattr(part, "balls", None) for part in parts]
-    found = [part.cloud.balls if balls is None and hasattr(part, "cloud") else balls
-             for part, balls in zip(parts, found, strict=True)]  # fmt: skip
-    return None if any(balls is None for balls in found) else found
+    found = []
+    for part in parts:
+        balls = part.balls if hasattr(part, "balls") else part.cloud.balls if hasattr(part, "cloud") else None
+        if balls is None:
+            return None
+        found.append(balls)
+    return found
 
 
 def describe(model: GeoGAE, graphs: Sequence[Graph]) -> NDArray[np.float32] | None:

@@ -6,13 +6,14 @@ import logging
 import multiprocessing
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
-from joblib.externals.loky import ProcessPoolExecutor  # type: ignore[import-untyped]
+from joblib.externals.loky import ProcessPoolExecutor
 
 from geogae.graph import Graph
 from geogae.training.batches import Source
@@ -35,9 +36,9 @@ class EditedGraphs:
     """
 
     def __init__(
-        self, editor: Editor, read: Read, *, count: int = EPOCH, repeats: int = 1, background: bool = True
+        self, editor: Editor, read: Read, *, count: int | None = None, repeats: int = 1, background: bool = True
     ) -> None:
-        self.editor, self.read, self.count, self.repeats = editor, read, count, repeats
+        self.editor, self.read, self.count, self.repeats = editor, read, count or EPOCH, repeats
         self.sizes = np.array([graph.n for graph in editor.places.graphs])  # of the graphs that are edited
         self.core_seconds = 0.0  # of processor time that the background process took for what was used so far
         self.held: dict[int, Source] = {}  # one block by its number
@@ -91,8 +92,21 @@ class EditedGraphs:
 def make(editor: Editor, read: Read, block: int, count: int) -> tuple[Source, float]:
     """Copies number block · count and on, read, and the processor time that it took."""
     begin = time.process_time()
-    source = read([editor.copy(block * count + k) for k in range(count)])
+    copies = [editor.copy(block * count + k) for k in range(count)]
+    with _quiet():
+        source = read(copies)
     return source, time.process_time() - begin
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Warnings about single copies, every block anew, are of no use to anybody."""
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 def _keep_interrupts_out() -> None:

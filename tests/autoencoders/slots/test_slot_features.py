@@ -51,8 +51,11 @@ def attributed(draw: st.DrawFn, node: int, edge: int) -> Graph:
     ).relabel(random.permutation(n))
 
 
-def fitted(graphs: list[Graph], leaves: bool, twins: bool, attributes: bool) -> SlotFeatures:
-    """As a linear autoencoder fits them."""
+def fitted(
+    graphs: list[Graph], leaves: bool, twins: bool, attributes: bool, seed: int = 0
+) -> tuple[SlotFeatures, list[np.ndarray]]:
+    """As a linear autoencoder fits them, and an order for the core of each graph."""
+    random = np.random.default_rng(seed)
     features: list[SlotFeature] = []
     cores = graphs if attributes else [graph.topology() for graph in graphs]
     for kind, wanted in ((Leaves, leaves), (Twins, twins)):
@@ -61,10 +64,11 @@ def fitted(graphs: list[Graph], leaves: bool, twins: bool, attributes: bool) -> 
             cores = [feature.fold(core).core for core in cores]
             features.append(feature)
     count = sum(feature.columns for feature in features)
+    orders = [random.permutation(core.n) for core in cores]
     if attributes:
-        pairs = [without_columns(core, count) for core in cores]
-        features.append(Attributes.of(Schema.of(graphs), pairs, [core for core, _ in pairs], 64))
-    return SlotFeatures(features)
+        pairs = [without_columns(core.relabel(order), count) for core, order in zip(cores, orders, strict=True)]
+        features.append(Attributes.of(Schema.of(graphs), pairs, [], 64))
+    return SlotFeatures(features), orders
 
 
 @pytest.mark.parametrize(("leaves", "twins", "attributes"), COMBINATIONS)
@@ -73,22 +77,22 @@ def fitted(graphs: list[Graph], leaves: bool, twins: bool, attributes: bool) -> 
 def test_fold_write_read_unfold(leaves: bool, twins: bool, attributes: bool, graphs: list[Graph], seed: int) -> None:
     random = np.random.default_rng(seed)
     try:
-        features = fitted(graphs, leaves, twins, attributes)
+        features, orders = fitted(graphs, leaves, twins, attributes, seed)
     except GeoGAEError:  # edge columns alone, and not one edge
         assert not any(len(graph.edges) for graph in graphs)
         return
     state = features.state()
     again = SlotFeatures.from_state(state, FEATURES)
     assert [type(one) for one in again.features] == [type(one) for one in features.features]
-    for given_graph in graphs:
-        graph = given_graph if attributes else given_graph.topology()
+    for whole, order in zip(graphs, orders, strict=True):
+        graph = whole if attributes else whole.topology()
         core, steps = features.fold(graph)
-        order = random.permutation(core.n)  # any node order of the core
         ordered = order
         for step in reversed(steps):
             ordered = step.order(ordered)
         written = features.write(core.relabel(order))
-        assert written.values.shape == (core.n, features.width) == written.low.shape and features.lossy(core) is None
+        assert written.values.shape == (core.n, features.width) == written.low.shape
+        assert features.lossy(core.relabel(order)) is None
         assert ((written.low <= written.values) & (written.values <= written.high)).all()
         plain = core.topology().relabel(order)
         for one in (features, again):
@@ -104,7 +108,7 @@ def test_fold_write_read_unfold(leaves: bool, twins: bool, attributes: bool, gra
 def test_leaves_and_twins_meet() -> None:
     """A clique of four of whose nodes two have a leaf each: twins are those with as many leaves."""
     graph = Graph(6, [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (0, 4), (1, 5)])
-    features = fitted([graph], True, True, False)
+    features, _ = fitted([graph], True, True, False)
     core, _ = features.fold(graph)
     assert core == with_columns(Graph(2, [(0, 1)]), np.array([[1, 1], [0, 1]]))  # leaves, further twins
     back, _ = features.read(features.write(core).values, np.empty(0, np.float32), core.topology(), 6)
@@ -120,7 +124,7 @@ def test_no_feature_writes_nothing() -> None:
 
 
 def test_values_that_need_not_come_back() -> None:
-    features = fitted([Graph(4, [(0, 1), (0, 2), (0, 3)])], True, False, False)
+    features, _ = fitted([Graph(4, [(0, 1), (0, 2), (0, 3)])], True, False, False)
     written = features.write(features.fold(Graph(3, [(0, 1), (0, 2)]))[0])
     free = written.unbounded()
     assert np.array_equal(free.values, written.values) and not free.weight.any()

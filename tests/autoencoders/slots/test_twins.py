@@ -6,7 +6,6 @@ from itertools import combinations
 
 import networkx as nx
 import numpy as np
-<<<<<<< HEAD
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,14 +19,6 @@ from strategies import graphs
 
 NONE = np.empty(0, np.int64)
 PLAIN = Twins(NONE)
-=======
-from hypothesis import given
-from hypothesis import strategies as st
-
-from families import plain, shuffled
-from geogae.geometry.cloud import HyperballCloud
-from geogae.geometry.fitting import fit_clouds
->>>>>>> main
 
 
 def closed(graph: Graph, node: int) -> frozenset[int]:

@@ -1,7 +1,7 @@
 import pytest
 import torch
-from geogae.model.attention import EncoderLayer, head_dim, rope, rotate
 
+from geogae.autoencoders.transformer.attention import EncoderLayer, head_dim, rope, rotate
 from geogae.errors import GeoGAEError
 
 

@@ -4,14 +4,14 @@ from functools import partial
 
 import pytest
 import torch
-from geogae.attributes import Schema
-from geogae.model import SequentialAutoencoder
-from geogae.model.attention import EdgeAttention, EncoderLayer, attend, rope, rotate
-from geogae.model.bundles import bundle_up
-from geogae.model.encoder import attention_mask
-from geogae.model.features import Attributes, EdgeFeatures, NodeFeatures, TokenPairs, token_pairs
 
 from geogae import Graph, fit_clouds
+from geogae.autoencoders.attributes import Schema
+from geogae.autoencoders.transformer.attention import EdgeAttention, EncoderLayer, attend, rope, rotate
+from geogae.autoencoders.transformer.bundles import bundle_up
+from geogae.autoencoders.transformer.encoder import attention_mask
+from geogae.autoencoders.transformer.features import Attributes, EdgeFeatures, NodeFeatures, TokenPairs, token_pairs
+from geogae.autoencoders.transformer.network import SequentialNetwork
 from geogae.autoencoders.transformer.objective import sequential_objective
 from geogae.autoencoders.transformer.sequences import Sequences
 from geogae.errors import GeoGAEError
@@ -26,7 +26,7 @@ def small(seed=0, noise=0.0, **how):
     shape = {"token_dim": 16, "latent_tokens": 3, "encoder_layers": 3, "encoder_hidden": 32, "encoder_heads": 4}
     shape |= {"decoder_layers": 2, "decoder_hidden": 32, "decoder_heads": 2}
     shape |= {"node_features": NODE, "edge_features": EDGE, "decodes_features": True}
-    model = SequentialAutoencoder(D, **(shape | how)).eval()
+    model = SequentialNetwork(D, **(shape | how)).eval()
     with torch.no_grad():
         for name, weights in model.named_parameters():
             if "correction" in name:

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from geogae.model import SequentialAutoencoder
-from geogae.model.bundles import bundle_up
 
-from geogae import losses
+from geogae.autoencoders.transformer import losses
+from geogae.autoencoders.transformer.bundles import bundle_up
+from geogae.autoencoders.transformer.network import SequentialNetwork
 from geogae.errors import GeoGAEError
 
 D = 3
@@ -15,7 +15,7 @@ def small(seed=0, **how):
     torch.manual_seed(seed)
     shape = {"token_dim": 16, "latent_tokens": 3, "encoder_layers": 2, "encoder_hidden": 32, "encoder_heads": 4}
     shape |= {"decoder_layers": 2, "decoder_hidden": 32, "decoder_heads": 2}
-    return SequentialAutoencoder(D, **(shape | how)).eval()
+    return SequentialNetwork(D, **(shape | how)).eval()
 
 
 def clouds(sizes, seed=0):
@@ -340,7 +340,7 @@ def test_bad_shapes_are_named(how, words):
 
 def test_a_ball_needs_a_centre():
     with pytest.raises(GeoGAEError, match=r"d=1 .* at least 2"):
-        SequentialAutoencoder(1)
+        SequentialNetwork(1)
 
 
 def test_bad_latents_are_named():

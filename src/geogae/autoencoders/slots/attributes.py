@@ -36,7 +36,8 @@ class Attributes(SlotFeature):
     """
 
     name = "attributes"
-    random_axes = 0.3  # a rank above 0 may come anywhere
+    random_axes = 0.3  # a rank above 0 may come anywhere …
+    random_axes_without_contexts = 0.1  # … while categories as they are come where training graphs have them
 
     def __init__(
         self, schema: Schema, edges: int, smooth: Sequence[int], rough: Sequence[int], decoded: bool = True
@@ -74,7 +75,9 @@ class Attributes(SlotFeature):
         most = max(map(earlier_neighbours, [*cores, *rest])) if schema.edge.width else 0
         feature = cls(schema, most, smooth, rough, decoded)
         feature.averages = averages
-        if contexts:
+        if not contexts:
+            feature.random_axes = cls.random_axes_without_contexts
+        else:
             feature.ranks.fit(cores, [part.codes for part in nodes], [part.codes for part in edges], counts)
         return feature
 

@@ -35,10 +35,12 @@ function elementColour(atomicNumber) {
   return ELEMENT_COLOURS[isDark() ? "dark" : "light"][atomicNumber] || themeColour("ink");
 }
 
+const ballColour = (atomicNumber) => (atomicNumber === 6 ? "#6b7a94" : elementColour(atomicNumber));
+
 // Colours of a graph's nodes: elements, its first category, or the place in the node order.
 function nodeColours(graph, n = graph.n) {
   return Array.from({ length: n }, (_, i) => {
-    if (graph.atoms) return elementColour(graph.atoms[i * graph.atomColumns]);
+    if (graph.atoms) return ballColour(graph.atoms[i * graph.atomColumns]);
     if (graph.kinds) return categoryColour(graph.kinds[i]);
     return scaleColour(0.08 + 0.84 * (n > 1 ? i / (n - 1) : 0));
   });

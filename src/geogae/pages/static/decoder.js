@@ -1,4 +1,4 @@
-// The decoder: z → numbers of each slot → balls → core → graph.
+// The decoder: z → descriptor and code → numbers of each slot → balls → core → graph.
 //
 // Sums are float64 and slots are rounded to float32, as in Python: the two agree to the last edge.
 
@@ -32,14 +32,17 @@ class Decoder {
     Object.assign(this, packed);
     this.mean = unpack(packed.mean);
     this.axes = unpack(packed.axes);
+    this.slopes = unpack(packed.slopes);
+    [this.described, this.slopeLength] = packed.slopes.shape;
     this.components = packed.axes.shape[0];
     this.features = packed.features.map((feature) => new SLOT_FEATURES[feature.name](feature));
   }
 
   // {n, edges: [i, j, i, j, …], nodeCodes, edgeCodes, balls (ballCount rows of dim), truncated}
   decode(z) {
-    const asked = clamp(rint(z[0]), 1, 2 ** 31), n = Math.min(asked, this.max_nodes, this.slots);
-    const slots = this.slotsOf(z, n), { width, dim } = this;
+    const described = z.subarray(0, this.described), code = z.subarray(this.described).map((number) => number / this.unit);
+    const asked = clamp(rint(code[0]), 1, 2 ** 31), n = Math.min(asked, this.max_nodes, this.slots);
+    const slots = this.slotsOf(described, code, n), { width, dim } = this;
     let graph = {  // a core: categories of nodes and edges, and what was folded into each node
       n, pairs: intersections(slots, n, width, dim), nodes: null, kinds: null, counts: Array.from({ length: n }, () => []),
     };
@@ -55,14 +58,13 @@ class Decoder {
     return { ...flattened(graph, Math.min(graph.n, this.max_nodes)), balls, ballCount: n, dim, truncated };
   }
 
-  slotsOf(z, count) {  // mean + components @ axes, of the first `count` slots
+  // mean + descriptor @ slopes + components @ axes, of the first `count` slots
+  slotsOf(described, code, count) {
     const length = count * this.width, whole = this.slots * this.width, sums = new Float64Array(length);
-    for (let i = 0; i < length; i++) sums[i] = this.mean[i];
-    for (let k = 0; k < this.components; k++) {
-      const along = z[1 + k], begin = k * whole;
-      if (along === 0) continue;
-      for (let i = 0; i < length; i++) sums[i] += along * this.axes[begin + i];
-    }
+    const add = (along, rows, begin, end) => { for (let i = 0; i < end; i++) sums[i] += along * rows[begin + i]; };
+    for (let k = 0; k < this.components; k++) if (code[1 + k] !== 0) add(code[1 + k], this.axes, k * whole, length);
+    described.forEach((along, k) => add(along, this.slopes, k * this.slopeLength, Math.min(length, this.slopeLength)));
+    for (let i = 0; i < length; i++) sums[i] += this.mean[i];
     return Float32Array.from(sums);
   }
 }

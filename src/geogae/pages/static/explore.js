@@ -22,19 +22,18 @@ function start() {
     byId(id).addEventListener("click", action);
   }
   colourMap();
-  document.documentElement.dataset.map = "drawn";  // what is above is all that the first map needs
+  requestAnimationFrame(() => { document.documentElement.dataset.map = performance.now(); });  // all that the first map needs is above
 }
 
 // -- colours ----------------------------------------------------------------------------------------------------------
 
 function colourMap() {
   const column = columns[state.column], legend = byId("legend");
-  map.sprites.clear();
   legend.replaceChildren();
-  if (!column) { map.colours = new Array(map.count).fill(PALETTE[0]); return map.draw(); }
+  if (!column) return map.setColours(new Array(map.count).fill(PALETTE[0]));
   legend.append(element("h2", {}, column.name));
   if (column.categories) {
-    map.colours = Array.from(column.values, (code) => categoryColour(code));
+    map.setColours(Array.from(column.values, (code) => categoryColour(code)));
     const list = element("ul");
     column.categories.forEach((name, code) => {
       const dot = element("i");
@@ -49,13 +48,12 @@ function colourMap() {
     const [inner, outer] = [known[Math.floor(0.01 * last)], known[Math.ceil(0.99 * last)]];
     if (outer > inner && (high - low) > 3 * (outer - inner)) [low, high] = [inner, outer];  // a few far out do not grey the rest
     const steps = 63, colours = Array.from({ length: steps + 1 }, (_, k) => scaleColour(k / steps));
-    map.colours = Array.from(column.values, (value) => (Number.isFinite(value) ? colours[Math.round(steps * clamp((value - low) / (high - low || 1), 0, 1))] : OTHER));
+    map.setColours(Array.from(column.values, (value) => (Number.isFinite(value) ? colours[Math.round(steps * clamp((value - low) / (high - low || 1), 0, 1))] : OTHER)));
     const bar = element("div", { class: "ramp" });
     bar.style.background = `linear-gradient(to right, ${SCALE.map((_, k) => scaleColour(k / (SCALE.length - 1))).join(", ")})`;
     legend.append(bar, element("div", { class: "ends" }, element("span", {}, formatNumber(low)), element("span", {}, formatNumber(high))));
     if (known.length < column.values.length) legend.append(element("p", {}, `grey: not known (${(column.values.length - known.length).toLocaleString("en")})`));
   }
-  map.draw();
 }
 
 function columnText(column, i) {

@@ -4,8 +4,8 @@ class GraphMap {
   constructor(canvas, points, { choose, hover }) {
     Object.assign(this, { canvas, points, choose, hover });
     this.count = points.length / 2;
-    this.colours = new Array(this.count).fill(OTHER);
-    this.sprites = new Map();
+    this.painter = new PointPainter();
+    this.setColours(new Array(this.count).fill(OTHER));
     this.lit = null;  // graphs that a search found: the others are faint
     this.marks = [];  // [{index, letter, colour}]
     this.under = -1;
@@ -77,42 +77,35 @@ class GraphMap {
     requestAnimationFrame(() => { this.pending = false; this.paint(); });
   }
 
+  setColours(colours) {
+    const known = new Map();
+    this.channels = new Uint8Array(3 * this.count);
+    colours.forEach((colour, i) => {
+      if (!known.has(colour)) known.set(colour, rgb(colour));
+      this.channels.set(known.get(colour), 3 * i);
+    });
+    this.draw();
+  }
+
   paint() {
-    const { pen, width, height } = openCanvas(this.canvas), radius = this.radius, size = 2 * radius + 2;
-    this.grid(pen, width, height);
-    const { x, y, unit } = this.view, { points, colours, lit } = this, half = size / 2;
-    const x0 = width / 2 - x * unit - half, y0 = height / 2 + y * unit - half;
+    const { pen, width, height } = openCanvas(this.canvas), ratio = this.canvas.width / Math.max(width, 1);
+    if (!width || !height) return;
+    const { x, y, unit } = this.view, { points, channels, lit, painter } = this;
+    painter.begin(this.canvas.width, this.canvas.height, themeColour("ground"));
+    const mask = painter.mask(ratio * this.radius), x0 = ratio * (width / 2 - x * unit), y0 = ratio * (height / 2 + y * unit);
     for (const bright of lit ? [false, true] : [true]) {
-      pen.globalAlpha = bright ? 0.9 : 0.13;
       for (let i = 0; i < this.count; i++) {
         if (lit && lit.has(i) !== bright) continue;
-        const left = x0 + points[2 * i] * unit, top = y0 - points[2 * i + 1] * unit;
-        if (left < -size || top < -size || left > width || top > height) continue;
-        pen.drawImage(this.sprite(colours[i], radius, size), left, top, size, size);
+        painter.disc(x0 + ratio * points[2 * i] * unit, y0 - ratio * points[2 * i + 1] * unit, mask,
+          channels[3 * i], channels[3 * i + 1], channels[3 * i + 2], bright ? 0.9 : 0.14);
       }
     }
-    pen.globalAlpha = 1;
+    pen.putImageData(painter.image, 0, 0);
+    this.grid(pen, width, height);
+    const radius = this.radius;
     if (this.under >= 0) this.ring(pen, this.under, radius + 3, themeColour("ink"), 1.5);
     for (const { index, letter, colour, faint } of this.marks) this.mark(pen, index, letter, themeColour(colour), radius, faint);
     if (this.focused) this.crosshair(pen, width, height);
-  }
-
-  sprite(colour, radius, size) {
-    const key = colour, found = this.sprites.get(key);
-    if (found && found.radius === radius) return found.image;
-    const ratio = window.devicePixelRatio || 1, image = document.createElement("canvas");
-    image.width = image.height = Math.ceil(size * ratio);
-    const pen = image.getContext("2d");
-    pen.scale(image.width / size, image.width / size);
-    pen.beginPath();
-    pen.arc(size / 2, size / 2, radius, 0, 2 * Math.PI);
-    pen.fillStyle = colour;
-    pen.fill();
-    pen.lineWidth = 0.6;
-    pen.strokeStyle = themeColour("ground");
-    pen.stroke();
-    this.sprites.set(key, { radius, image });
-    return image;
   }
 
   grid(pen, width, height) {

@@ -71,7 +71,7 @@ function drawAtoms(pen, graph, at, marked, alarm) {
       continue;
     }
     const symbol = ELEMENTS[number] || "?";
-    const text = symbol + (hydrogens && at.unit > 16 ? "H" + (hydrogens > 1 ? subscript(hydrogens) : "") : "") + sign(charge);
+    const text = symbol + (hydrogens > 0 && at.unit > 16 ? "H" + (hydrogens > 1 ? subscript(hydrogens) : "") : "") + sign(charge);
     pen.font = `600 ${size}px system-ui, sans-serif`;
     const wide = pen.measureText(symbol).width;
     pen.fillStyle = themeColour("paper");

@@ -15,44 +15,26 @@ class Store {
       : { width: this.latentDim, values: this.latent };
     this.axes = latent.axes.map((axis) => ({ ...axis, direction: unpack(axis.direction) }));
     this.decoder = decoder ? new Decoder(decoder) : null;
-    this.placesOf = new Map();
+    this.placed = new Map();
   }
 
   z(i) { return this.latent.subarray(i * this.latentDim, (i + 1) * this.latentDim); }
 
   name(i) { return this.names[i] || `graph ${i + 1}`; }
 
-  graph(i) { return this.dressed(this.trueGraphs(i)); }
+  graph(i) { return dressed(this.table, this.trueGraphs(i)); }
 
   // What comes back from the graph's own z: decoded here, or in Python if there is no decoder for the browser.
-  back(i) { return this.decoder ? this.decode(this.z(i)) : this.dressed(this.backGraphs(i)); }
+  back(i) { return this.decoder ? this.decode(this.z(i)) : dressed(this.table, this.backGraphs(i)); }
 
-  decode(z) { return this.dressed(this.decoder.decode(z)); }
-
-  // With atoms and bonds if the categories are those of molecules, else with the kinds of its nodes.
-  dressed(graph) {
-    const { elements, bonds, kinds } = this.table;
-    if (!graph.nodeCodes) return graph;
-    graph.kinds = Array.from({ length: graph.n }, (_, i) => kinds.indexOf(graph.nodeCodes[i * graph.nodeColumns]));
-    if (!elements) return graph;
-    graph.atomColumns = elements === "numbers" ? graph.nodeColumns : 1;
-    graph.atoms = elements === "numbers" ? graph.nodeCodes
-      : Array.from({ length: graph.n }, (_, i) => elements[graph.nodeCodes[i * graph.nodeColumns]] ?? 0);
-    graph.bonds = Array.from({ length: graph.edges.length / 2 }, (_, e) => {
-      const kind = graph.edgeCodes ? graph.edgeCodes[e * graph.edgeColumns] : 1;
-      return bonds ? bonds[kind] ?? 1 : kind;
-    });
-    return graph;
-  }
+  decode(z) { return dressed(this.table, this.decoder.decode(z)); }
 
   places(i) {
-    if (!this.placesOf.has(i)) {
-      if (this.placesOf.size > 500) this.placesOf.clear();
-      const graph = this.trueGraphs(i);
-      const start = graph.balls ? ballStart(graph.balls, graph.ballCount, this.dim, graph.n) : null;
-      this.placesOf.set(i, graph.places ? centred(Float64Array.from(graph.places, (x) => x / 256)) : layout(graph.n, graph.edges, start));
+    if (!this.placed.has(i)) {
+      if (this.placed.size > 500) this.placed.clear();
+      this.placed.set(i, placesOf(this.trueGraphs(i)));
     }
-    return this.placesOf.get(i);
+    return this.placed.get(i);
   }
 
   // The k graphs nearest to graph i, [index, distance] each.
@@ -79,19 +61,4 @@ class Store {
     }
     return found;
   }
-}
-
-function unpackGraphs(packed) {
-  const sizes = unpack(packed.n);
-  const parts = Object.fromEntries(["edges", "node", "edge", "places", "balls"].map((name) => [name, packed[name] ? unpackRagged(packed[name]) : null]));
-  return (i) => {
-    const part = (name) => (parts[name] ? parts[name].row(i) : null), balls = part("balls"), places = part("places");
-    return {
-      n: sizes[i], edges: part("edges"),
-      nodeCodes: part("node"), nodeColumns: parts.node ? parts.node.columns : 0,
-      edgeCodes: part("edge"), edgeColumns: parts.edge ? parts.edge.columns : 0,
-      places: places && places.length ? places : null,
-      balls, ballCount: balls ? balls.length / parts.balls.columns : 0, dim: parts.balls ? parts.balls.columns : 0,
-    };
-  };
 }
