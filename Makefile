@@ -18,7 +18,7 @@ test-slow: $(VENV)/.installed-dev  # minutes each: longer trainings, large graph
 test-browser: $(VENV)/.installed-dev  # needs a Chromium: one of the system, or `playwright install chromium`
 	$(BIN)/python -m pytest -m browser
 
-torture: $(VENV)/.installed-dev  # damaged files, signals, full disks, many processes: about ten minutes
+torture: $(VENV)/.installed-dev  # damaged files, kills, many writers, full disks: about ten minutes
 	$(BIN)/python benchmarks/torture.py
 
 docs: $(VENV)/.installed-dev

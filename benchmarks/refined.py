@@ -38,7 +38,7 @@ CHOICES: dict[str, tuple[int | None, tuple[int, ...], list[tuple[int, str] | tup
         (192, 64),
         [(4, "axis"), (4, "greedy"), (5, "axis"), (5, "greedy"), (6, "axis"), (6, "greedy")],
     ),
-    "SYNTHETICnew": (None, (192,), [(9, "axis"), (9, "template"), (12, "template"), (16, "template")]),
+    "SYNTHETICnew": (None, (192,), [(9, "axis"), (9, "consensus"), (12, "consensus"), (16, "consensus")]),
     "QM9": (20_000, (192, 24), [(4, "axis", "kept"), (4, "greedy", "kept"), (3, "greedy"), (4, "axis"), (4, "greedy")]),
     "COLLAB": (2_000, (576,), [(9, "axis"), (9, "greedy"), (11, "axis"), (11, "greedy")]),
     "REDDIT-BINARY": (None, (1728,), [(7, "greedy"), (9, "greedy")]),
@@ -56,7 +56,8 @@ def choose(names: list[str]) -> None:
                 for seed in SEEDS[:1] if name in SLOW and order != "axis" else SEEDS:
                     train, validation = development(Run("refined", (), name, sample, "paper", seed))
                     start = time.perf_counter()
-                    model = GeoGAE(dim=dim, order=order, latent_dim=m, leaves=leaves[0] if leaves else "auto")
+                    own = {"consensus": True} if order == "consensus" else {"order": order}
+                    model = GeoGAE(dim=dim, latent_dim=m, leaves=leaves[0] if leaves else "auto", **own)
                     model.fit(train, validation=validation)
                     seconds.append(round(time.perf_counter() - start, 2))
                     best = max(model.history_, key=lambda row: row["validation_f1"])
@@ -76,12 +77,12 @@ def ablations(name: str = "AIDS", sizes: tuple[int, ...] = (192, 96)) -> None:
     base = {"dim": preset["dim"], "order": preset["order"]}
     changes: dict[str, tuple[dict[str, Any], Callable[[GeoGAE], None]]] = {
         "all of it": ({}, _nothing),
-        "without descent (PCA, z by least squares)": ({"descent": 0}, _nothing),
-        "without descent and least squares (plain PCA)": ({"descent": 0}, _project),
+        "without refinement (PCA, z by least squares)": ({"steps": 0}, _nothing),
+        "without refinement and least squares (plain PCA)": ({"steps": 0}, _project),
         "random axes instead of principal ones": ({}, _random_axes),
-        "descent from the mean cloud, not from the linear z": ({}, _start_at_mean),
-        "100 steps of descent": ({"descent": 100}, _nothing),
-        "10,000 steps of descent": ({"descent": 10_000}, _nothing),
+        "refinement from the mean cloud, not from the linear z": ({}, _start_at_mean),
+        "100 steps of refinement": ({"steps": 100}, _nothing),
+        "10,000 steps of refinement": ({"steps": 10_000}, _nothing),
         "nodes along the first axis": ({"order": "axis"}, _nothing),
         "the smallest exact d": ({"dim": presets.read(f"linear/{name.lower()}")["dim"]}, _nothing),
         "the paper's d": ({"dim": paper().d[name]}, _nothing),
@@ -93,7 +94,7 @@ def ablations(name: str = "AIDS", sizes: tuple[int, ...] = (192, 96)) -> None:
             scores, start = [], time.perf_counter()
             for seed in SEEDS:
                 train, validation = development(Run("refined", (), name, None, "paper", seed))
-                model = GeoGAE(**{**base, "latent_dim": m, **change}).fit(train, validation=validation)
+                model = GeoGAE(**{**base, "latent_dim": m, "descriptor": 0, **change}).fit(train, validation=validation)
                 alter(model)
                 scores.append(model.evaluate(validation))
             row["f1"][str(m)], row["exact"][str(m)] = ([s[key] for s in scores] for key in ("f1", "exact"))
@@ -109,32 +110,28 @@ def _nothing(model: GeoGAE) -> None:
 
 
 def _project(model: GeoGAE) -> None:
-    """z as PCA gives it: empty slots count as zeros."""
-    linear = model.model_
+    """Components as PCA gives them: empty slots count as zeros."""
+    decoder = model.autoencoder_.decoder
 
-    def encode(balls: torch.Tensor, sizes: torch.Tensor, adjacency: torch.Tensor) -> torch.Tensor:
-        present = torch.arange(balls.shape[1]) < sizes[:, None]
-        padded = torch.zeros(len(balls), linear.slots, linear.d)
-        padded[:, : balls.shape[1]] = balls * present[..., None]
-        return torch.cat([sizes[:, None].float(), (padded.flatten(1) - linear.mean) @ linear.axes.T], 1)
+    def components(slots: torch.Tensor, sizes: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
+        present = torch.arange(slots.shape[1]) < sizes[:, None]
+        padded = torch.zeros(len(slots), decoder.slots, decoder.width)
+        padded[:, : slots.shape[1]] = slots * present[..., None]
+        return (padded.flatten(1) - decoder.mean) @ decoder.axes.T
 
-    linear.encode = encode
+    decoder.components = components
 
 
 def _random_axes(model: GeoGAE) -> None:
-    linear = model.model_
-    random = np.random.default_rng(0).normal(size=linear.axes.shape[::-1])
-    linear.axes.copy_(torch.from_numpy(np.linalg.qr(random)[0].T))
-    linear.deviations.fill_(float(linear.deviations.square().mean().sqrt()))
+    decoder = model.autoencoder_.decoder
+    random = np.random.default_rng(0).normal(size=decoder.axes.shape[::-1])
+    decoder.axes.copy_(torch.from_numpy(np.linalg.qr(random)[0].T))
+    decoder.deviations.fill_(float(decoder.deviations.square().mean().sqrt()))
 
 
 def _start_at_mean(model: GeoGAE) -> None:
-    def encode(balls: torch.Tensor, sizes: torch.Tensor, adjacency: torch.Tensor) -> torch.Tensor:
-        z = torch.cat([sizes[:, None].float(), torch.zeros(len(balls), model.latent_dim - 1)], 1)
-        graphs = [joined[:n, :n].numpy() for joined, n in zip(adjacency, sizes.tolist(), strict=True)]
-        return model.model_._settled(z, graphs, None)
-
-    model.model_.encode = encode
+    decoder = model.autoencoder_.decoder
+    decoder.components = lambda slots, *_, **__: torch.zeros(len(slots), decoder.count)
 
 
 def robustness(names: tuple[str, ...] = ("MUTAG", "AIDS", "IMDB-BINARY")) -> None:
@@ -143,11 +140,11 @@ def robustness(names: tuple[str, ...] = ("MUTAG", "AIDS", "IMDB-BINARY")) -> Non
     for name in names:
         train, validation = development(Run("refined", (), name, None, "paper", 0))
         model = GeoGAE.from_preset(name.lower()).fit(train, validation=validation)
-        validation = [graph for graph in validation if graph.n <= model.max_nodes_]
-        true, z = model.ordered(validation), model.encode(validation)
+        validation = [graph for graph in validation if model.why_not(graph) is None]
+        true, z = [graph for graph, _ in model.reconstruct(validation)], model.encode(validation)
         spread = z[:, 1:].std()
         noise = np.random.default_rng(0).normal(size=z.shape).astype(np.float32) * spread
-        noise[:, 0] = 0  # the size is a whole number: another size is another graph
+        noise[:, model.autoencoder_.decoder.described] = 0  # the size is a whole number: another size is another graph
         row = {"dataset": name, "as it is": z, "float16": z.astype(np.float16).astype(np.float32)}
         row |= {f"noise {100 * share:g} %": z + share * noise for share in (0.001, 0.003, 0.01, 0.03)}
         scores = {
@@ -166,7 +163,7 @@ def speed() -> None:
     refined = GeoGAE.from_preset("aids").fit(train, validation=validation)
     fitting = time.perf_counter() - start
     sequential = GeoGAE.from_preset("paper/aids", minutes=1.0, epochs=None).fit(train, validation=validation)
-    many = [graph for graph in validation if graph.n <= refined.max_nodes_] * 4
+    many = [graph for graph in validation if refined.why_not(graph) is None] * 4
     codes = {"refined": refined.encode(many), "sequential": sequential.encode(many)}
     models = {"refined": refined, "sequential": sequential}
     rates: dict[str, dict[str, list[float]]] = {what: {name: [] for name in models} for what in ("encode", "decode")}

@@ -5,8 +5,8 @@
 ``relabel``: renumbered graphs of all sets and of regular families get the same z, bit for bit. ``fuzz``: damaged
 files of every format, presets, model folders, z files and command lines end in one line, not in a traceback. ``kill``:
 SIGKILL at random times during fits with a cache, saves, trainings and benchmark runs; what is on the disk stays whole,
-and a resumed job gives what an uninterrupted one gives. ``writers``: eight processes on one cache. ``disk``: a disk that
-is full.
+and a resumed job gives what an uninterrupted one gives. ``writers``: eight processes on one cache. ``disk``: a full
+disk.
 """
 
 from __future__ import annotations

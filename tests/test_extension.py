@@ -38,7 +38,7 @@ class Chain(Autoencoder[Reading]):
         device: str = "auto",
         seed: int = 0,
     ) -> None:
-        self.latent_dim, self.scale, self.longest = latent_dim, scale, 0
+        self.latent_dim, self.attributes, self.scale, self.longest = latent_dim, attributes, scale, 0
 
     def fit(
         self, graphs: Sequence[Graph], validation: Sequence[Graph] | None = None, session: Session = ALONE

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from geogae import autoencoders, presets
+from geogae import autoencoders, presets, pretrained
 from geogae.autoencoders import Autoencoder, Decoding, Session, State
 from geogae.autoencoders.base import as_vectors
 from geogae.errors import GeoGAEError
@@ -134,7 +134,11 @@ class GeoGAE(LatentSpace, TransformerMixin, BaseEstimator):  # type: ignore[misc
             given = "" if held_out is None else f" and {len(held_out)} to validate on"
             raise GeoGAEError(f"{len(graphs)} graphs to train on{given}; give at least one")
         folder = Path(run) if run is not None else None
-        keep = (lambda: self._save(autoencoder, folder)) if folder else (lambda: None)
+
+        def keep() -> None:
+            if folder is not None:
+                self._save(autoencoder, folder)
+
         session = Session(folder, resume, progress, peers or Processes(), keep)
         self.prior_ = self.rules_ = None  # of an earlier fit
         self.history_ = autoencoder.fit(graphs, held_out, session)
@@ -230,8 +234,8 @@ class GeoGAE(LatentSpace, TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def why_not(self, graph: Any) -> str | None:
         """Why a graph cannot be encoded, or None if it can."""
-        [given] = as_graphs(graph)
-        return self._fitted().why_not(given)
+        autoencoder, [given] = self._fitted(), as_graphs(graph)
+        return autoencoder.why_not(given)
 
     # -- files --------------------------------------------------------------------------------------------------------
 
@@ -243,6 +247,11 @@ class GeoGAE(LatentSpace, TransformerMixin, BaseEstimator):  # type: ignore[misc
         state, prior = autoencoder.state(), self._prior_state()
         config = {"params": self.get_params(), "facts": dict(state.facts), **prior.facts}
         save_folder(path, config, {**state.tensors, **prior.tensors})
+
+    @classmethod
+    def pretrained(cls, name: str | None = None, *, device: str = "auto") -> Any:
+        """A model that comes with the package, or ``hf:user/name`` from the hub; without a name, what there is."""
+        return pretrained.summaries() if name is None else cls.load(pretrained.path(name), device=device)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, device: str = "auto") -> Self:

@@ -71,7 +71,7 @@ def scores(true: Iterable[Any], decoded: Iterable[Any]) -> dict[str, NDArray[np.
 
 
 def evaluate(true: Iterable[Any], decoded: Iterable[Any]) -> dict[str, float]:
-    """Averages over the graphs, as fractions. With n the true number of nodes of each graph:
+    """Averages over the graphs, as fractions; n is the true number of nodes of each graph.
 
     - ``f1``: Σ n F1 / Σ n, the vertex-weighted F1 of the paper as we read it.
     - ``f1_pooled``: the other reading, the harmonic mean of Σ n precision / Σ n and Σ n recall / Σ n.

@@ -74,7 +74,9 @@ def test_nodes_of_a_graph(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_graphs_in_memory(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write([PATH] * 4, tmp_path / name)
     monkeypatch.setenv("GEOGAE_MAX_GRAPHS", "3")
-    with pytest.raises(GeoGAEError, match=r"(4|more than 3) graphs in memory, and the limit is 3; .*GEOGAE_MAX_GRAPHS="):
+    with pytest.raises(
+        GeoGAEError, match=r"(4|more than 3) graphs in memory, and the limit is 3; .*GEOGAE_MAX_GRAPHS="
+    ):
         read(tmp_path / name)
 
 

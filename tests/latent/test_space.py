@@ -11,8 +11,8 @@ from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 from geogae.latent.rules import Rules, is_connected
 
-SMILES = ["CCO", "CCN", "CCC", "CC(C)O", "c1ccccc1", "CC=O", "C1CCCC1", "C#CC", "OCC=O", "CCOC", "NCC=O", "C1CC1O",
-          "CC(=O)N", "CCCO", "CCCN", "FC(F)C", "N#CC", "c1ccoc1", "c1cc[nH]c1", "CC(C)C", "OCCO", "C1COC1", "CNC", "COC"]  # fmt: skip
+SMILES = ["CCO", "CCN", "CCC", "CC(C)O", "c1ccccc1", "CC=O", "C1CCCC1", "C#CC", "CCOC", "NCC=O", "C1CC1O",
+          "CC(=O)N", "CCCO", "CCCN", "FC(F)C", "N#CC", "c1ccoc1", "c1cc[nH]c1", "CC(C)C", "OCCO", "COC"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_scores_that_fail_are_told(molecules: GeoGAE, caplog) -> None:
         return float("nan") if graph.n == 4 else graph.n
 
     found = molecules.optimise(sometimes, budget=30, start=SMILES[:12])
-    assert found.failed > 0 and "odd" in found.reason or "nan" in found.reason
+    assert found.failed > 0 and ("odd" in found.reason or "nan" in found.reason)
     assert all(np.isfinite(one.score) for one in found.best)
     with pytest.raises(GeoGAEError, match="no number for any"):
         molecules.optimise(lambda graph: float("nan"), budget=10)

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from geogae import GeoGAEError, Graph, datasets
 from geogae.geometry.fitting import canonicalise
 from geogae.graph import ATTRIBUTES
-from geogae.training import edits
-from geogae.training.edits import EDITS, Draft, Editor, Places
+from geogae.training import drafts, edits
+from geogae.training.drafts import Draft, Places
+from geogae.training.edits import EDITS, Editor
 from strategies import graphs as any_graphs
 
 ALL = list(EDITS)
@@ -60,13 +61,24 @@ def test_leaves() -> None:
 def test_edges() -> None:
     diamond = Graph(4, [(0, 1), (1, 2), (2, 3), (0, 3), (0, 2)])
     paw = Graph(4, [(0, 1), (1, 2), (0, 2), (2, 3)])
-    assert results(edits.add_edge, path(4)) == forms(RING, paw)
+    assert results(edits.add_edge, path(4)) == forms(path(4), RING, paw)
     assert results(edits.add_edge, COMPLETE) == forms(COMPLETE)
     assert results(edits.remove_edge, RING) == forms(path(4))
     assert results(edits.remove_edge, path(4)) == forms(path(4))  # bridges stay
     assert results(edits.move_edge, path(3)) == forms(path(3))
     assert results(edits.move_edge, RING) == forms(paw)
     assert results(edits.remove_edge, COMPLETE) == forms(diamond)
+
+
+def test_new_edges_close_rings_as_training_graphs_have_them() -> None:
+    hexagon = Graph(7, [*((i, (i + 1) % 6) for i in range(6)), (0, 6)])
+    assert set(Places([hexagon]).rings) == {5} and set(Places([COMPLETE]).rings) == {2}
+    assert set(Places([path(4)]).rings) == set(range(2, drafts.NEAR + 1))  # no ring to learn from
+    places = Places([hexagon, path(9)])
+    draft = Draft.of(places, 1, 9)
+    edits.add_edge(draft, places, Random(0))
+    [ring] = nx.cycle_basis(draft.graph(places).to_networkx())
+    assert len(ring) == 6
 
 
 def test_paths() -> None:

@@ -37,7 +37,7 @@ class Parts(NamedTuple):
 class LinearDecoder(nn.Module):
     """z (B, m) is h numbers of a descriptor, the size, k components and q graph coefficients.
 
-    Nothing here is trained by gradients. The descriptor gives the expected slots, the components what differs from them.
+    Nothing here is trained by gradients. The descriptor gives the expected slots, the components the rest.
 
     ``slots`` is the size of the largest training graph. Slots beyond it have random loadings (:meth:`extended`): a
     larger graph has numbers of z to be written with, and no number of a graph that fits changes.

@@ -103,7 +103,7 @@ class Worker:
         began = time.perf_counter()
         try:
             self.pipe.send((run, results, work))
-            return self.pipe.recv()  # type: ignore[no-any-return]
+            return self.pipe.recv()
         except (EOFError, OSError):  # OSError if it did not live to read what was sent
             self.process.join()
             code = self.process.exitcode or 0

@@ -136,6 +136,9 @@ def _row(entries: list[Entry]) -> Row:
     def average(numbers: Sequence[float]) -> float | None:
         return mean(numbers) if numbers else None
 
+    def spread(score: str) -> Spread | None:
+        return Spread.of(values("scores", score))
+
     carried = sum(entry["graphs"]["test"] - entry["not_encoded"] for entry in scored)
     working = sum(values("seconds", "encode") + values("seconds", "decode"))
     return Row(
@@ -148,11 +151,12 @@ def _row(entries: list[Entry]) -> Row:
         seeds=[entry["seed"] for entry in scored],
         failed=[Failure(entry["seed"], entry["error"]) for entry in entries if entry["error"] is not None],
         f1_with=_with_side_information(scored),
-        attributes={name: spread for name in ATTRIBUTES if (spread := Spread.of(values("scores", name)))},
-        **{
-            name: Spread.of(values("scores", name))
-            for name in ("f1", "exact", "size_error", "f1_unseen", "exact_unseen")
-        },
+        attributes={name: found for name in ATTRIBUTES if (found := spread(name))},
+        f1=spread("f1"),
+        exact=spread("exact"),
+        size_error=spread("size_error"),
+        f1_unseen=spread("f1_unseen"),
+        exact_unseen=spread("exact_unseen"),
         not_encoded=average([entry["not_encoded"] for entry in scored]),
         chosen=dict(Counter(chosen for entry in scored if (chosen := _chosen(entry["config"]))).most_common()),
         fit_seconds=average(values("seconds", "fit")),

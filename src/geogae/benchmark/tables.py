@@ -64,8 +64,8 @@ def f1(rows: Sequence[Row], split: str) -> str:
         lines.append([f"{method} (paper)", in_words(known), *printed])
     gaps = []
     for name, dataset in data.items():
-        theirs = paper().geogae(dataset).mean
-        gaps.append(_percent(None if best[name] is None or theirs is None else best[name] - theirs / 100, "+"))
+        ours, theirs = best[name], paper().geogae(dataset).mean
+        gaps.append(_percent(None if ours is None or theirs is None else ours - theirs / 100, "+"))
     lines.append(["best without side information, minus GeoGAE (paper)", "none", *gaps])
     text = markdown_table(["method", "side information", *data], lines)
     return text + _legend(split, text, notes)

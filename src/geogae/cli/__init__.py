@@ -17,7 +17,23 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from geogae.cli import benchmark, cloud, datasets, demo, encode, evaluate, explore, presets, report, train
+from geogae.cli import (
+    benchmark,
+    cloud,
+    datasets,
+    demo,
+    describe,
+    encode,
+    evaluate,
+    explore,
+    interpolate,
+    neighbours,
+    optimise,
+    presets,
+    report,
+    sample,
+    train,
+)
 from geogae.errors import GeoGAEError
 
 app = typer.Typer(
@@ -35,6 +51,12 @@ for verb in (
     encode.encode,
     encode.decode,
     evaluate.evaluate,
+    describe.describe,
+    neighbours.neighbours,
+    sample.prior,
+    sample.sample,
+    interpolate.interpolate,
+    optimise.optimise,
     explore.explore,
     report.report,
 ):

@@ -1,8 +1,8 @@
 """RDKit molecules and SMILES, in and out.
 
-An atom is a node with the categorical columns atomic number, formal charge and, unless all hydrogens are
-nodes, the number of its hydrogens that are not (-1: as its valence implies); a bond is an edge with RDKit's bond type (1 single, 2 double,
-3 triple, 4 quadruple, 12 aromatic). Stereochemistry, isotopes and atom maps are not part of the graph.
+An atom is a node with the categorical columns atomic number, formal charge and, unless all hydrogens are nodes, the
+number of its hydrogens that are not (-1: as many as its valence implies). A bond is an edge with RDKit's bond type: 1
+single, 2 double, 3 triple, 4 quadruple, 12 aromatic. Stereochemistry, isotopes and atom maps are not part of the graph.
 
 RDKit crashes on molecules that are very large or have very many rings, so these are refused: see ``MAX_RINGS``, and
 ``GEOGAE_MAX_ATOMS`` in :mod:`geogae.formats.limits`.

@@ -86,7 +86,7 @@ def _graph(code: str, policy: Policy) -> Graph:
 
 
 def _dense_edges(n: int, code: str, start: int) -> NDArray[np.int64]:
-    """The bits of graph6 are the columns of the upper triangle: (0, 1), (0, 2), (1, 2), (0, 3), …"""
+    """The bits of graph6 are the columns of the upper triangle: (0, 1), (0, 2), (1, 2), (0, 3) and so on."""
     pairs = n * (n - 1) // 2
     if len(code) - start != (pairs + 5) // 6:
         raise _damaged(code)
@@ -100,8 +100,10 @@ def _dense_edges(n: int, code: str, start: int) -> NDArray[np.int64]:
 
 
 def _sparse_edges(n: int, code: str) -> NDArray[np.int64]:
-    """sparse6 is a walk over the nodes: a step is one bit b and a node x. The current node v becomes v + b; if x > v,
-    then v becomes x, else (x, v) is an edge. So v is max(v + b, x), which is a running maximum of x - cumsum(b).
+    """The edges of sparse6, which is a walk over the nodes: a step is one bit b and a node x.
+
+    The current node v becomes v + b; if x > v, then v becomes x, else (x, v) is an edge. So v is max(v + b, x),
+    which is a running maximum of x - cumsum(b).
     """
     width = max(n - 1, 0).bit_length()
     bits = _bits(code)

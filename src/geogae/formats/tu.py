@@ -1,4 +1,4 @@
-"""The text format of the TU collection: a folder or a zip with DS_A.txt, DS_graph_indicator.txt, …
+"""The text format of the TU collection: a folder or a zip with DS_A.txt, DS_graph_indicator.txt and others.
 
 A file holds one line for each graph, node or arc, and an edge is listed as two arcs. Nodes and graphs are
 numbered from 1 through the whole set. Labels are integers (categorical), attributes are real numbers

@@ -1,6 +1,7 @@
 """The fit of many small graphs in one compiled call: a few steps of the first try, which suffice for most of them.
 
-Step by step it is :func:`geogae.geometry.descent.fit_topology`; what is not exact with its margin by then is left to it.
+Step by step it is :func:`geogae.geometry.descent.fit_topology`; what is not exact with its margin by then is left
+to it.
 """
 
 from __future__ import annotations

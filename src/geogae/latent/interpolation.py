@@ -1,4 +1,4 @@
-"""Graphs on the way between two graphs: a great circle on the prior's side, where every point is as likely as the ends."""
+"""Graphs between two graphs: a great circle on the prior's side, where every point is as likely as the ends."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ EASE = 1e-3  # added to mean squares before their root
 
 
 class MaskedNetwork(nn.Module):
-    """Logits (B, m, bins) from ``bins`` (B, m), the bins of the numbers, the ``numbers`` (B, m) and ``given`` (B, c)."""
+    """Logits (B, m, bins) of every number, from the ``bins`` (B, m), ``numbers`` (B, m) and ``given`` (B, c)."""
 
     def __init__(self, m: int, bins: int, given: int = 0, *, units: int = 12, blocks: int = 3) -> None:
         super().__init__()

@@ -32,5 +32,7 @@ def nearest(
             order = first[np.lexsort((first, own[first]))]
             exact = np.linalg.norm(searched[order] - part[row], axis=1)  # differences of squares are rough near zero
             order, exact = order[np.lexsort((order, exact))], np.sort(exact)
-            found.append([Neighbour(int(i), float(d)) for i, d in zip(order, exact, strict=True) if np.isfinite(own[i])])
+            found.append(
+                [Neighbour(int(i), float(d)) for i, d in zip(order, exact, strict=True) if np.isfinite(own[i])]
+            )
     return found

@@ -1,4 +1,4 @@
-"""Better graphs by a score: black-box search among normal vectors, which a prior turns into z and a decoder into graphs.
+"""Better graphs by a score: black-box search among normal vectors, which prior and decoder turn into graphs.
 
 Each round asks CMA-ES for some vectors and makes others by changing the best ones so far: a few numbers are drawn anew,
 or all are turned a little, so that a change stays as likely as what it changes. A graph is scored once, however often
@@ -73,7 +73,9 @@ class Scores:
             if not resume:
                 raise GeoGAEError(f"{file} holds a search already; resume it, or choose another file")
             try:
-                rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
+                rows = [
+                    json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.endswith("}")
+                ]
                 self.kept = {str(row["key"]): float(row["score"]) for row in rows}
             except (OSError, ValueError, KeyError, TypeError):
                 raise GeoGAEError(f"{file} is no file of scores; choose another one") from None

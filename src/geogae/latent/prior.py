@@ -178,7 +178,7 @@ def tensors_of(arrays: Mapping[str, NDArray[Any]]) -> dict[str, torch.Tensor]:
 
 
 def slerp(one: NDArray[np.float64], other: NDArray[np.float64], at: Sequence[float]) -> NDArray[np.float64]:
-    """Points (len(at), m) on the great circle between two normal vectors; their length goes from one's to the other's."""
+    """Points (len(at), m) on the great circle between two normal vectors; lengths go from one's to the other's."""
     lengths = np.linalg.norm(one), np.linalg.norm(other)
     cosine = np.clip(one @ other / max(lengths[0] * lengths[1], 1e-12), -1, 1)
     angle = np.arccos(cosine)

@@ -44,7 +44,10 @@ class Rules:
         return None
 
     def to_json(self) -> dict[str, Any]:
-        return {"connected": self.connected, "largest": [[*kind, total] for kind, total in sorted(self.largest.items())]}
+        return {
+            "connected": self.connected,
+            "largest": [[*kind, total] for kind, total in sorted(self.largest.items())],
+        }
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> Self:

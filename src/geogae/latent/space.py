@@ -172,7 +172,9 @@ class LatentSpace:
     def _prior(self) -> Prior:
         self._fitted()
         if self.prior_ is None:
-            raise GeoGAEError("this model has no prior yet; call fit_prior with training graphs (geogae prior RUN DATA)")
+            raise GeoGAEError(
+                "this model has no prior yet; call fit_prior with training graphs (geogae prior RUN DATA)"
+            )
         return self.prior_
 
     def _graphs(self, z: NDArray[np.float32]) -> list[Graph]:

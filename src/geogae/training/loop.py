@@ -175,7 +175,7 @@ class Trainer:
                 lambda part: self.peers.mean(part * weight),
             )
         self.optimizer.zero_grad(set_to_none=True)
-        (parts["total"] * weight).backward()  # type: ignore[no-untyped-call]
+        (parts["total"] * weight).backward()
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)  # of the mean gradient: alike everywhere
         losses = self.peers.mean(torch.stack([part.detach().float() for part in parts.values()]) * weight)
         named = dict(zip(parts, losses.tolist(), strict=True))

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
-from joblib.externals.loky import ProcessPoolExecutor  # type: ignore[import-untyped]
+from joblib.externals.loky import ProcessPoolExecutor
 
 from geogae.graph import Graph
 from geogae.training.batches import Source

@@ -14,7 +14,8 @@ from torch.nn import functional as F
 
 from geogae import Graph
 from geogae.autoencoders.base import Reading
-from geogae.benchmark.baselines.grale import GRALE, Padded, Slots, laplacian_eigenvectors, matched_loss, sinkhorn
+from geogae.benchmark.baselines.grale import GRALE, laplacian_eigenvectors, sinkhorn
+from geogae.benchmark.baselines.grale_loss import Padded, Slots, matched_loss
 
 
 def case(n: int, sizes: Sequence[int]) -> tuple[Slots, Padded]:

@@ -45,7 +45,7 @@ def refined(
                     truth, graph = batch.attributes.edge_features, batch.attributes.edges[:, 0]
                     loss = loss + loss_efeat(out.edge_features, truth, graph, len(z), edge_categories)
                 optimizer.zero_grad(set_to_none=True)
-                loss.sum().backward()  # type: ignore[no-untyped-call]
+                loss.sum().backward()
                 optimizer.step()
         finally:
             for parameter in network.parameters():

@@ -111,6 +111,32 @@ class CrossAttention(nn.Module):
         return x + self.drop(self.attention(normed, normed if context is None else context, bias))
 
 
+class EncoderLayer(nn.Module):
+    def __init__(self, heads: int, node_hidden: int, node_dim: int, edge_hidden: int, edge_dim: int, dropout: float):
+        super().__init__()
+        self.attention = BiasedAttention(node_dim, edge_dim, heads, dropout)
+        self.nodes = FeedForward(node_dim, node_hidden, dropout)
+        self.outer, self.triangle = OuterProduct(node_dim, edge_dim), Triangle(edge_dim, dropout)
+        self.pairs = FeedForward(edge_dim, edge_hidden, dropout)
+
+    def forward(self, x: Tensor, pairs: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
+        x = self.nodes(self.attention(x, pairs, real))
+        return x, self.pairs(self.triangle(self.outer(x, pairs), real))
+
+
+class PoolingLayer(nn.Module):
+    """Tokens that look at each other, if they have looked at the pairs before, and then at the pairs."""
+
+    def __init__(self, heads: int, edge_dim: int, token_dim: int, dropout: float, first: bool) -> None:
+        super().__init__()
+        self.own = nn.Identity() if first else CrossAttention(token_dim, token_dim, heads, dropout)
+        self.read = CrossAttention(token_dim, edge_dim, heads, dropout)
+        self.feedforward = FeedForward(token_dim, token_dim, dropout)
+
+    def forward(self, tokens: Tensor, keys: Tensor, bias: Tensor) -> Tensor:
+        return self.feedforward(self.read(self.own(tokens), keys, bias))
+
+
 class Encoder(nn.Module):
     """Layers on X and E, then tokens that read the pairs."""
 
@@ -127,48 +153,58 @@ class Encoder(nn.Module):
         tokens: int,
     ) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(
-            nn.ModuleDict(
-                {
-                    "attention": BiasedAttention(node_dim, edge_dim, heads, dropout),
-                    "nodes": FeedForward(node_dim, node_hidden, dropout),
-                    "outer": OuterProduct(node_dim, edge_dim),
-                    "triangle": Triangle(edge_dim, dropout),
-                    "pairs": FeedForward(edge_dim, edge_hidden, dropout),
-                }
-            )
-            for _ in range(layers)
-        )
+        sizes = (heads, node_hidden, node_dim, edge_hidden, edge_dim, dropout)
+        self.layers = nn.ModuleList(EncoderLayer(*sizes) for _ in range(layers))
         self.node_norm, self.pair_norm = nn.LayerNorm(node_dim), nn.LayerNorm(edge_dim)
         self.queries = nn.ParameterList(torch.zeros(tokens, token_dim) for _ in range(layers))
         self.pooling = nn.ModuleList(
-            nn.ModuleDict(
-                {
-                    "own": CrossAttention(token_dim, token_dim, heads, dropout),
-                    "read": CrossAttention(token_dim, edge_dim, heads, dropout),
-                    "feedforward": FeedForward(token_dim, token_dim, dropout),
-                }
-            )
-            for _ in range(layers)
+            PoolingLayer(heads, edge_dim, token_dim, dropout, first=number == 0) for number in range(layers)
         )
         self.last_norm = nn.LayerNorm(token_dim)
 
     def forward(self, x: Tensor, pairs: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
         """X (b, N, node_dim) and the tokens (b, K, token_dim)."""
         for layer in self.layers:
-            x = layer["nodes"](layer["attention"](x, pairs, real))
-            pairs = layer["pairs"](layer["triangle"](layer["outer"](x, pairs), real))
+            x, pairs = layer(x, pairs, real)
         x, pairs = self.node_norm(x), self.pair_norm(pairs)
         i, j = torch.triu_indices(x.shape[1], x.shape[1], device=x.device)
         keys = (pairs + pairs.transpose(1, 2))[:, i, j]  # (b, N (N + 1) / 2, edge_dim)
         bias = torch.where(real[:, i] * real[:, j] > 0, 0.0, -torch.inf)[:, None, None]
         tokens = x.new_zeros(len(x), *self.queries[0].shape)
-        for number, (query, layer) in enumerate(zip(self.queries, self.pooling, strict=True)):
-            tokens = tokens + query
-            if number:
-                tokens = layer["own"](tokens)
-            tokens = layer["feedforward"](layer["read"](tokens, keys, bias))
+        for query, layer in zip(self.queries, self.pooling, strict=True):
+            tokens = layer(tokens + query, keys, bias)
         return x, self.last_norm(tokens)
+
+
+class DecoderLayer(nn.Module):
+    """Slots that look at each other, if they have looked at z before, and then at z."""
+
+    def __init__(
+        self,
+        heads: int,
+        node_hidden: int,
+        node_dim: int,
+        edge_hidden: int,
+        edge_dim: int,
+        token_dim: int,
+        dropout: float,
+        first: bool,
+    ) -> None:
+        super().__init__()
+        self.attention = None if first else BiasedAttention(node_dim, edge_dim, heads, dropout)
+        self.nodes_read = CrossAttention(node_dim, token_dim, heads, dropout)
+        self.nodes = FeedForward(node_dim, node_hidden, dropout)
+        self.outer, self.triangle = OuterProduct(node_dim, edge_dim), Triangle(edge_dim, dropout)
+        self.pairs_read = CrossAttention(edge_dim, token_dim, heads, dropout)
+        self.pairs = FeedForward(edge_dim, edge_hidden, dropout)
+
+    def forward(self, x: Tensor, pairs: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        if self.attention is not None:
+            x = self.attention(x, pairs, None)
+        x = self.nodes(self.nodes_read(x, tokens))
+        pairs = self.triangle(self.outer(x, pairs), None)
+        read = self.pairs_read(pairs.flatten(1, 2), tokens)  # (b, N·N, edge_dim)
+        return x, self.pairs(read.view_as(pairs))
 
 
 class Decoder(nn.Module):
@@ -190,33 +226,13 @@ class Decoder(nn.Module):
         self.token_dim = token_dim
         self.node_queries = nn.ParameterList(torch.zeros(nodes, node_dim) for _ in range(layers))
         self.pair_queries = nn.ParameterList(torch.zeros(nodes, nodes, edge_dim) for _ in range(layers))
-        self.layers = nn.ModuleList(
-            nn.ModuleDict(
-                {
-                    "attention": BiasedAttention(node_dim, edge_dim, heads, dropout),
-                    "nodes_read": CrossAttention(node_dim, token_dim, heads, dropout),
-                    "nodes": FeedForward(node_dim, node_hidden, dropout),
-                    "outer": OuterProduct(node_dim, edge_dim),
-                    "triangle": Triangle(edge_dim, dropout),
-                    "pairs_read": CrossAttention(edge_dim, token_dim, heads, dropout),
-                    "pairs": FeedForward(edge_dim, edge_hidden, dropout),
-                }
-            )
-            for _ in range(layers)
-        )
+        sizes = (heads, node_hidden, node_dim, edge_hidden, edge_dim, token_dim, dropout)
+        self.layers = nn.ModuleList(DecoderLayer(*sizes, first=number == 0) for number in range(layers))
 
     def forward(self, z: Tensor) -> tuple[Tensor, Tensor]:
         """X (b, N, node_dim) and E (b, N, N, edge_dim) of z (b, K · token_dim)."""
         tokens = z.unflatten(-1, (-1, self.token_dim))
-        n = len(self.node_queries[0])
         x, pairs = z.new_zeros(len(z), *self.node_queries[0].shape), z.new_zeros(len(z), *self.pair_queries[0].shape)
-        queries = zip(self.node_queries, self.pair_queries, self.layers, strict=True)
-        for number, (nodes_query, pairs_query, layer) in enumerate(queries):
-            x, pairs = x + nodes_query, pairs + pairs_query
-            if number:
-                x = layer["attention"](x, pairs, None)
-            x = layer["nodes"](layer["nodes_read"](x, tokens))
-            pairs = layer["triangle"](layer["outer"](x, pairs), None)
-            pairs = layer["pairs_read"](pairs.flatten(1, 2), tokens).unflatten(1, (n, n))
-            pairs = layer["pairs"](pairs)
+        for node_query, pair_query, layer in zip(self.node_queries, self.pair_queries, self.layers, strict=True):
+            x, pairs = layer(x + node_query, pairs + pair_query, tokens)
         return x, pairs

@@ -121,7 +121,7 @@ class Network(nn.Module):
 
     def __init__(self, latent_dim: int, block: int, encoder_hidden: Sequence[int], decoder_hidden: Sequence[int]):
         super().__init__()
-        self.block = block
+        self.latent_dim, self.block = latent_dim, block
         self.cell = mlp(2 * latent_dim + block * block, *encoder_hidden, 3 * latent_dim)
         self.uncell = mlp(latent_dim, *decoder_hidden, 2 * block * block + 2 * latent_dim)
         self.left, self.right = mlp(latent_dim, BORDER, latent_dim), mlp(latent_dim, BORDER, latent_dim)
@@ -133,7 +133,7 @@ class Network(nn.Module):
 
     def encode(self, batch: Blocks) -> Tensor:
         """z, (b, E), from the main diagonal to the corner; smaller graphs join where their own begins."""
-        size = self.cell[-1].out_features // 3
+        size = self.latent_dim
         h = batch.sizes.new_zeros(0, len(batch.diagonals) + 1, size, dtype=torch.float32)
         for t in reversed(range(len(batch.diagonals))):
             cells = batch.diagonals[t].to(h.dtype)  # (a, t + 1, B·B), a graphs reach t
@@ -271,8 +271,8 @@ class ReGAE(TrainedAutoencoder[Blocks]):
             valid = (sub_diagonal <= batch.sizes[:, None, None] - 2).to(edge.dtype)
             error = F.softplus(edge) - edge * truth
             of_mask = F.softplus(mask) - mask * valid
-            parts = (error * truth, truth, error * (1 - truth), 1 - truth, of_mask)
-            sums = sums + torch.stack([part.sum((1, 2)) for part in parts])
+            of_cells = (error * truth, truth, error * (1 - truth), 1 - truth, of_mask)
+            sums = sums + torch.stack([part.sum((1, 2)) for part in of_cells])
         per_depth = sums.new_zeros(5, len(batch.depths)).index_add(1, batch.buckets, sums)  # (5, depths)
         ones, n_ones, zeros, n_zeros, masks = per_depth
         cells = n_ones + n_zeros
