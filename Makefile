@@ -1,15 +1,32 @@
-# Two commands do all the set-up: `make demo` and `make test`. Each creates .venv and installs what it needs.
+# `make demo` and `make test` do all the set-up: each creates .venv and installs what it needs.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+JOBS ?= 2
 
-.PHONY: demo test lint clean
+.PHONY: demo test test-slow test-browser torture docs report lint clean
 
 demo: $(VENV)/.installed
 	$(BIN)/geogae demo --out demo
 
 test: $(VENV)/.installed-dev lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+test-slow: $(VENV)/.installed-dev  # minutes each: longer trainings, large graphs
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "slow and not browser"
+
+test-browser: $(VENV)/.installed-dev  # needs a Chromium: one of the system, or `playwright install chromium`
+	$(BIN)/python -m pytest -m browser
+
+torture: $(VENV)/.installed-dev  # damaged files, kills, many writers, full disks: about ten minutes
+	$(BIN)/python benchmarks/torture.py
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/report.py --check
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site
+
+report: $(VENV)/.installed-dev  # tables and pictures of README.md and docs/ from the committed results
+	$(BIN)/python benchmarks/report.py
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -24,8 +41,8 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev,chem,pyg]'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build demo .pytest_cache .mypy_cache .ruff_cache

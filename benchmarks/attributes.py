@@ -11,8 +11,7 @@ from __future__ import annotations
 import argparse
 import logging
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from typing import Any
 from unittest import mock
 
@@ -20,15 +19,18 @@ import numpy as np
 import torch
 
 from geogae import GeoGAE, metrics, presets
-from geogae.attributes import Schema
+from geogae.autoencoders.attributes import Schema
+from geogae.autoencoders.slots import Attributes
+from geogae.autoencoders.slots import attributes as slot_attributes
+from geogae.autoencoders.transformer.sequences import Sequences
+from geogae.autoencoders.transformer.sequential import SequentialAutoencoder
 from geogae.benchmark.folds import development
 from geogae.benchmark.plan import Run
 from geogae.geometry.fitting import fit_clouds
-from geogae.model import payload, surprises
 from geogae.molecule_plots import plot_molecules
-from geogae.training.batches import Sequences, epoch_batches
+from geogae.training.batches import epoch_batches
 from geogae.training.loop import Trainer
-from record import RESULTS, record
+from record import PICTURES, record
 
 SEEDS = (0, 1, 2)
 SAMPLES = {"QM9": 20_000}
@@ -40,7 +42,7 @@ SCORES = ("f1", "exact", "node_f1", "node_rmse", "edge_f1", "whole")
 
 
 def validated(name: str, seed: int, **params: Any) -> dict[str, Any]:
-    train, validation = development(Run("parallel-attributes", (), name, SAMPLES.get(name), "paper", seed))
+    train, validation = development(Run("refined-attributes", (), name, SAMPLES.get(name), "paper", seed))
     begin = time.perf_counter()
     model = GeoGAE.from_preset(f"attributes/{name.lower()}", **params).fit(train, validation=validation)
     best = model.history_[-1]
@@ -57,71 +59,28 @@ def choose() -> None:
             rows.append({"dim": dim, "order": order, "validation": measured})
             print(name, dim, order, _means(measured), flush=True)
         config = {"dataset": name, "threads": torch.get_num_threads()}
-        record(f"attributes-choose-{name}", config, rows, time.perf_counter() - begin)
+        record("attributes", f"choose-{name}", config, rows, time.perf_counter() - begin)
 
 
 def ablations(name: str = "AIDS") -> None:
     """Each ingredient taken away, on validation graphs, three seeds."""
     begin, rows = time.perf_counter(), []
-    changes: dict[str, tuple[dict[str, Any], dict[Any, dict[str, Any]]]] = {
-        "all of it": ({}, {}),
-        "categories expected by their frequency alone": ({}, {surprises: {"_node_contexts": None}}),
-        "without random axes": ({}, {payload.Payload: {"spare": 0.0}}),
-        "without descent": ({"descent": 0}, {}),
-        "numbers in the slots, no riders": ({}, {payload: {"RIDERS": 0.0}}),
-        "attributes encoded, not decoded": ({"attributes": "encoded"}, {}),
-        "attributes ignored": ({"attributes": "ignored"}, {}),
+    changes: dict[str, tuple[dict[str, Any], tuple[Any, str, Any] | None]] = {
+        "all of it": ({}, None),
+        "categories as they are, not their ranks in context": ({"contexts": False}, None),
+        "without random axes": ({}, (Attributes, "random_axes", 0.0)),
+        "without refinement": ({"steps": 0}, None),
+        "numbers in the slots, no graph coefficients": ({}, (slot_attributes, "COEFFICIENTS", 0.0)),
+        "attributes encoded, not decoded": ({"attributes": "encoded"}, None),
+        "attributes ignored": ({"attributes": "ignored"}, None),
     }
-    for what, (params, patches) in changes.items():
-        with _patched(patches):
+    for what, (params, patch) in changes.items():
+        with mock.patch.object(*patch) if patch else nullcontext():
             measured = [validated(name, seed, **params) for seed in SEEDS]
         rows.append({"name": what, "validation": measured})
         print(what, _means(measured), flush=True)
     config = {"dataset": name, "threads": torch.get_num_threads(), "seeds": SEEDS}
-    record("attributes-ablations", config, rows, time.perf_counter() - begin)
-
-
-@contextmanager
-def _patched(patches: dict[Any, dict[str, Any]]) -> Iterator[None]:
-    """Constants for the time of a run; the contexts of surprises are compiled, so those are made blind by hand."""
-    running = []
-    for module, values in patches.items():
-        for name, value in values.items():
-            if name == "_node_contexts":
-                running.append(mock.patch.object(payload.Surprises, "_walk", _without_contexts))
-            else:
-                running.append(mock.patch.object(module, name, value))
-    for patch in running:
-        patch.start()
-    try:
-        yield
-    finally:
-        for patch in running:
-            patch.stop()
-
-
-def _without_contexts(self: Any, what: int, graph: Any, nodes: Any, edges: Any) -> Any:
-    """Ranks by how often a category was met at all, whatever is around it."""
-    sizes = [*self.node_sizes, *self.edge_sizes]
-    if what == surprises._LEARN:
-        columns = [*nodes.T, *edges.T]
-        told = [np.column_stack([np.full(len(codes), at), codes]) for at, codes in enumerate(columns)]
-        return nodes, edges, np.concatenate([np.empty((0, 2), np.int64), *told])
-    orders = []
-    for at, size in enumerate(sizes):
-        counts = np.zeros(size)
-        there = self.contexts == at
-        counts[self.codes[there]] = self.counts[there]
-        orders.append(np.argsort(-counts, kind="stable"))
-    if what == surprises._RANK:
-        orders = [np.argsort(order) for order in orders]
-    split = len(self.node_sizes)
-    found = [
-        np.column_stack([order[values[:, at].clip(0, len(order) - 1)] for at, order in enumerate(part)])
-        if part else np.zeros_like(values)
-        for values, part in ((nodes, orders[:split]), (edges, orders[split:]))
-    ]  # fmt: skip
-    return (*found, None)
+    record("attributes", "ablations", config, rows, time.perf_counter() - begin)
 
 
 def _means(measured: list[dict[str, float]]) -> dict[str, float]:
@@ -136,19 +95,12 @@ def speed(batches: int = 40) -> None:
     clouds, schema = fit_clouds(train, 6), Schema.of(train)
     trainers = {}
     for mode in ("ignored", "encoded", "decoded"):
-        model = GeoGAE.from_preset("paper-attributes/aids", attributes=mode)
-        model.dim_, model.schema_, model.payload_ = 6, None if mode == "ignored" else schema, None
-        data = Sequences(clouds, model.schema_)
-        trainers[mode] = Trainer(
-            model._build_sequential(),
-            data,
-            model._objective(),
-            dict,
-            lr=1e-3,
-            batch_size=32,
-            epochs=10**6,
-            minutes=None,
-        )
+        values = presets.read("paper-attributes/aids") | {"attributes": mode}
+        model = SequentialAutoencoder(**{k: v for k, v in values.items() if k not in ("dataset", "architecture")})
+        model.reader.dim, model.schema = 6, None if mode == "ignored" else schema
+        data = Sequences(clouds, model.schema)
+        ends = {"epochs": 10**6, "minutes": None}
+        trainers[mode] = Trainer(model._built(), data, model._objective(), dict, lr=1e-3, batch_size=32, **ends)
     speeds: dict[str, list[float]] = {mode: [] for mode in trainers}
     graphs = len(epoch_batches(np.ones(len(clouds)), 32, 0, 0)[0])
     for _ in range(3):
@@ -160,14 +112,16 @@ def speed(batches: int = 40) -> None:
     middle = {mode: float(np.median(values)) for mode, values in speeds.items()}
     ratios = {mode: middle[mode] / middle["ignored"] for mode in middle}
     config = {"dataset": "AIDS", "preset": "paper-attributes/aids", "threads": 1}
-    record("attributes-speed", config, {"graphs_per_cpu_second": middle, "ratio": ratios}, time.perf_counter() - begin)
+    record(
+        "attributes", "speed", config, {"graphs_per_cpu_second": middle, "ratio": ratios}, time.perf_counter() - begin
+    )
     print(middle, ratios)
 
 
 def molecules(shown: int = 8) -> None:
     """Molecules from z: valid and unchanged SMILES of validation molecules at several m, and a picture of some."""
     begin, rows = time.perf_counter(), []
-    train, validation = development(Run("parallel-attributes", (), "QM9", SAMPLES["QM9"], "paper", 0))
+    train, validation = development(Run("refined-attributes", (), "QM9", SAMPLES["QM9"], "paper", 0))
     for m in (192, 96, 64, 48):
         model = GeoGAE.from_preset("attributes/qm9", latent_dim=m).fit(train, validation=validation)
         pairs = model.reconstruct(validation)
@@ -175,9 +129,9 @@ def molecules(shown: int = 8) -> None:
         rows.append({"m": m, **metrics.molecules(true, back), **metrics.attributes(true, back)})
         print(rows[-1], flush=True)
         if m == presets.read("attributes/qm9")["latent_dim"]:
-            plot_molecules(pairs[:: len(pairs) // shown][:shown], RESULTS / "attributes-molecules.png")
+            plot_molecules(pairs[:: len(pairs) // shown][:shown], PICTURES / "molecules.png")
     config = {"dataset": "QM9", "sample": SAMPLES["QM9"], "seed": 0, "threads": torch.get_num_threads()}
-    record("attributes-molecules", config, rows, time.perf_counter() - begin)
+    record("attributes", "molecules", config, rows, time.perf_counter() - begin)
 
 
 PARTS = {"choose": choose, "ablations": ablations, "speed": speed, "molecules": molecules}
@@ -188,7 +142,6 @@ def main() -> None:
     parser.add_argument("part", choices=PARTS)
     chosen = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    RESULTS.mkdir(exist_ok=True)
     PARTS[chosen.part]()
 
 

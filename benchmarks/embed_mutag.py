@@ -1,4 +1,6 @@
-"""Make src/geogae/datasets/mutag.npz from a folder of MUTAG in TU format: python benchmarks/embed_mutag.py FOLDER
+"""Make src/geogae/datasets/mutag.npz from a folder of MUTAG in TU format.
+
+    python benchmarks/embed_mutag.py FOLDER
 
 The folder is ``grakel/tests/data/MUTAG`` of the PyPI wheel of grakel (see src/geogae/datasets/NOTICE.md).
 """

@@ -1,4 +1,4 @@
-"""What the geometry reaches and what it costs. Each part writes its JSON into benchmarks/results.
+"""What the geometry reaches and what it costs. Each part is a line in benchmarks/studies/geometry.jsonl.
 
 GEOGAE_DATA=… python benchmarks/geometry.py exact MUTAG AIDS …   # exact clouds in the smallest dimension
 GEOGAE_DATA=… python benchmarks/geometry.py relabel              # the same cloud however nodes are numbered
@@ -29,7 +29,7 @@ from geogae.geometry.fitting import canonicalise, fit_clouds
 from geogae.geometry.kernel import sphere_gradient
 from geogae.geometry.recipe import Recipe
 from geogae.geometry.torch_engine import descend_batch
-from record import RESULTS, record
+from record import PICTURES, record
 
 SAMPLE = 10_000  # molecules of QM9
 GOALS = {"MUTAG": 3, "AIDS": 3, "IMDB-BINARY": 6, "SYNTHETICnew": 6, "QM9": 4, "COLLAB": 9}
@@ -70,7 +70,7 @@ def exact(names: list[str]) -> None:
             rows.append({"asked": dim, **summary(graphs, clouds, time.perf_counter() - start)})
             print(name, rows[-1], flush=True)
         config = {"dataset": name, "sample": SAMPLE if name == "QM9" else None, "recipe": str(Recipe())}
-        record(f"geometry-exact-{name}", config, rows, time.perf_counter() - begin)
+        record("geometry", f"exact-{name}", config, rows, time.perf_counter() - begin)
 
 
 def families() -> dict[str, Graph]:
@@ -121,7 +121,7 @@ def relabel() -> None:
             "seconds": seconds,
         }
         print(name, rows[name], flush=True)
-    record("geometry-relabel", {"numberings": 3, "tries": 2, "budget": 2e9}, rows, time.perf_counter() - begin)
+    record("geometry", "relabel", {"numberings": 3, "tries": 2, "budget": 2e9}, rows, time.perf_counter() - begin)
 
 
 def papers_reading(graphs: list[Graph], dim: int, rate: float, restarts: int, limit: float) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def speed(limit: float = 300.0) -> None:
         middle = sorted(rounds, key=lambda r: r["ratios"]["whole"])[len(rounds) // 2]
         rows[name] = {"dim": dim, **middle, "rounds": [r["ratios"] for r in rounds]}
         print(name, rows[name], flush=True)
-    record("geometry-speed", {"threads": torch.get_num_threads(), "limit": limit}, rows, time.perf_counter() - begin)
+    record("geometry", "speed", {"threads": torch.get_num_threads(), "limit": limit}, rows, time.perf_counter() - begin)
 
 
 def kernels() -> None:
@@ -237,7 +237,7 @@ def kernels() -> None:
             row[name] = {"ns_per_pair": round(1e9 * min(times) / pairs, 2), "first_call_seconds": round(first, 2)}
         rows.append(row)
         print(row, flush=True)
-    record("geometry-kernels", {"threads": 1}, rows, time.perf_counter() - begin)
+    record("geometry", "kernels", {"threads": 1}, rows, time.perf_counter() - begin)
 
 
 def _fit_one(kind: str, n: int, pipe: Any) -> None:
@@ -272,7 +272,7 @@ def scaling() -> None:
             rows.append(receive.recv())
             process.join()
             print(rows[-1], flush=True)
-    record("geometry-scaling", {"tries": 1, "random": "2n edges"}, rows, time.perf_counter() - begin)
+    record("geometry", "scaling", {"tries": 1, "random": "2n edges"}, rows, time.perf_counter() - begin)
     plot_scaling(rows)
 
 
@@ -292,7 +292,7 @@ def plot_scaling(rows: list[dict[str, Any]]) -> None:
     for axes in (left, right):
         axes.grid(alpha=0.3)
         axes.legend(frameon=False)
-    figure.savefig(RESULTS / "geometry-scaling.png", dpi=110)
+    figure.savefig(PICTURES / "scaling.png", dpi=110)
 
 
 def main() -> None:

@@ -1,15 +1,14 @@
-"""The paper's autoencoder on this machine. Each part writes its JSON into benchmarks/results.
+"""The paper's autoencoder on this machine. Each part is a line in benchmarks/studies/sequential.jsonl.
 
 GEOGAE_DATA=… python benchmarks/sequential.py quality AIDS --threads 1    # the paper's preset, one seed
 GEOGAE_DATA=… python benchmarks/sequential.py ablations --epochs 50       # K, VAE, bundles on MUTAG
-GEOGAE_DATA=… python benchmarks/sequential.py memory                      # of quality runs: graphs that training had
+GEOGAE_DATA=… python benchmarks/sequential.py curves                      # a picture of the quality runs
 GEOGAE_DATA=… python benchmarks/sequential.py speed                       # against the straightforward build
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import time
 from pathlib import Path
@@ -20,15 +19,18 @@ import torch
 from torch import nn
 
 from geogae import GeoGAE, Graph, datasets, metrics
+from geogae.autoencoders.transformer.losses import total_loss
+from geogae.autoencoders.transformer.network import SequentialNetwork
+from geogae.autoencoders.transformer.sequences import Sequences
+from geogae.autoencoders.transformer.sequential import SequentialAutoencoder
+from geogae.benchmark.methods.autoencoder import preset
 from geogae.benchmark.paper import paper
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import fit_clouds
 from geogae.geometry.labelling import canonical_form
-from geogae.losses import total_loss
-from geogae.model.autoencoder import SequentialAutoencoder
 from geogae.plots import PALETTE
-from geogae.training.batches import Sequences, epoch_batches
-from record import RESULTS, record
+from geogae.training.batches import epoch_batches
+from record import PICTURES, record, recorded
 
 RUNS = Path("runs")
 DATASETS = ("MUTAG", "AIDS", "IMDB-BINARY", "SYNTHETICnew")
@@ -43,18 +45,18 @@ def measured(model: GeoGAE, graphs: list[Graph]) -> tuple[dict[str, float], dict
 @torch.inference_mode()
 def teacher_forced(model: GeoGAE, graphs: list[Graph]) -> list[float]:
     """F1 of each stacked pass when the first one is fed the truth: what is lost beyond that is lost to drift."""
-    clouds = fit_clouds(graphs, model.dim_, order=model.order)
-    sequences = Sequences(clouds)
-    weighted = np.zeros(model.passes)
+    readings, network = model.autoencoder_.read(graphs), model.autoencoder_.network
+    sequences = Sequences([reading.cloud for reading in readings])
+    weighted = np.zeros(network.passes)
     for chosen in sequences.by_size(64):
         batch = sequences[chosen]
-        out = model.model_(batch.balls, batch.sizes)
-        for k in range(model.passes):
+        out = network(batch.balls, batch.sizes)
+        for k in range(network.passes):
             for row, index in enumerate(chosen):
                 n = int(batch.sizes[row])
                 balls = out.balls[k, row, :n].float().numpy()
                 graph = HyperballCloud(balls[:, :-1], balls[:, -1], np.arange(n)).to_graph()
-                weighted[k] += n * metrics.edge_f1(graphs[index].relabel(clouds[index].order), graph)
+                weighted[k] += n * metrics.edge_f1(readings[index].ordered, graph)
     return (weighted / sum(graph.n for graph in graphs)).round(4).tolist()
 
 
@@ -75,8 +77,9 @@ def quality(name: str, core_minutes: float, seed: int = 0) -> None:
         "f1_of_small_and_large_half": _halves(graphs["f1"], [graph.n for graph in test]),
     }
     config = {"dataset": name, "threads": torch.get_num_threads(), "params": model.get_params()}
-    outcome = {"test": averages, "analysis": analysis, "graphs": graphs, "curve": model.history_}
-    record(f"sequential-{name}", config, outcome, time.perf_counter() - begin)
+    memory = seen_and_unseen(train, test, graphs)
+    outcome = {"test": averages, "analysis": analysis, "memory": memory, "curve": model.history_}
+    record("sequential", f"quality-{name}", config, outcome, time.perf_counter() - begin)
     print(name, averages, analysis, flush=True)
 
 
@@ -101,42 +104,20 @@ def ablations(epochs: int, seed: int = 0) -> None:
         paper_f1, paper_size = (printed[score].mean if printed else None for score in ("f1", "size_error"))
         averages, _ = measured(model, test)
         rows.append({"name": name, "test": averages, "paper_f1": paper_f1, "paper_size": paper_size,
-                     "steps": model.history_[-1]["step"], "curve": model.history_})  # fmt: skip
+                     "steps": model.history_[-1]["step"]})  # fmt: skip
         print(name, averages, flush=True)
     config = {"dataset": "MUTAG", "epochs": epochs, "seed": seed, "threads": torch.get_num_threads()}
-    record("sequential-ablations", config, rows, time.perf_counter() - begin)
+    record("sequential", "ablations", config, rows, time.perf_counter() - begin)
 
 
-def floors() -> None:
-    """What joining node i to node i + 1 scores on the same test graphs, in the same order, told the true size."""
-    begin = time.perf_counter()
-    rows = {}
-    for name in DATASETS:
-        test = datasets.split(datasets.load(name), seed=0)[2]
-        clouds = fit_clouds(test, GeoGAE.from_preset(f"paper/{name.lower()}").dim)
-        true = [graph.relabel(cloud.order) for graph, cloud in zip(test, clouds, strict=True)]
-        paths = [Graph(graph.n, [(i, i + 1) for i in range(graph.n - 1)]) for graph in true]
-        rows[name] = metrics.evaluate(true, paths)
-        print(name, rows[name], flush=True)
-    record("sequential-floors", {"seed": 0, "floor": "path, true size"}, rows, time.perf_counter() - begin)
-
-
-def memory() -> None:
-    """Scores of the quality runs on test graphs that are isomorphic to a training graph, and on the others."""
-    begin = time.perf_counter()
-    rows = {}
-    for name in DATASETS:
-        train, _, test = datasets.split(datasets.load(name), seed=0)
-        known = {canonical_form(graph.topology()) for graph in train}
-        seen = np.array([canonical_form(graph.topology()) in known for graph in test])
-        scores = json.loads((RESULTS / f"sequential-{name}.json").read_text())["result"]["graphs"]
-        each = {score: np.array(values) for score, values in scores.items()}
-        rows[name] = {
-            kind: {"graphs": int(part.sum()), **_over(each, part, np.array([graph.n for graph in test]))}
-            for kind, part in (("seen", seen), ("unseen", ~seen))
-        }
-        print(name, rows[name], flush=True)
-    record("sequential-memory", {"seed": 0}, rows, time.perf_counter() - begin)
+def seen_and_unseen(train: list[Graph], test: list[Graph], graphs: dict[str, Any]) -> dict[str, Any]:
+    """Scores of the test graphs that are isomorphic to a training graph, and of the others."""
+    known = {canonical_form(graph.topology()) for graph in train}
+    seen = np.array([canonical_form(graph.topology()) in known for graph in test])
+    each = {score: np.array(values) for score, values in graphs.items()}
+    sizes = np.array([graph.n for graph in test])
+    parts = {"seen": seen, "unseen": ~seen}
+    return {kind: {"graphs": int(part.sum()), **_over(each, part, sizes)} for kind, part in parts.items()}
 
 
 def _over(each: dict[str, np.ndarray], part: np.ndarray, sizes: np.ndarray) -> dict[str, float | None]:
@@ -157,9 +138,7 @@ def curves() -> None:
     figure = Figure(figsize=(7, 3.8), layout="constrained")
     axes = figure.subplots()
     for colour, name in zip(PALETTE, DATASETS, strict=False):
-        path = RESULTS / f"sequential-{name}.json"
-        if path.exists():
-            found = json.loads(path.read_text())
+        if found := recorded("sequential").get(f"quality-{name}"):
             rows = found["result"]["curve"]
             cores = found["config"]["threads"]  # an earlier run knows the clock's time only
             minutes = [row.get("core_seconds", cores * row["seconds"]) / 60 for row in rows]
@@ -168,7 +147,7 @@ def curves() -> None:
     axes.set(xlabel="core minutes", ylabel="F1 [%]", title="Validation F1, decoded from z; dashed: the paper's test F1")
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
-    figure.savefig(RESULTS / "sequential-curves.png", dpi=110)
+    figure.savefig(PICTURES / "curves.png", dpi=110)
 
 
 # -- speed ------------------------------------------------------------------------------------------------------------
@@ -228,7 +207,8 @@ def speed() -> None:
     sequences = Sequences(clouds)
     rows = [_training_speed(sequences), _decoding_speed(), *_use_speed(test)]
     record(
-        "sequential-speed",
+        "sequential",
+        "speed",
         {"threads": torch.get_num_threads(), "preset": "paper/aids"},
         rows,
         time.perf_counter() - begin,
@@ -237,9 +217,10 @@ def speed() -> None:
 
 
 def _training_speed(sequences: Sequences, batches: int = 30) -> dict[str, Any]:
-    model = GeoGAE.from_preset("paper/aids")
-    model.dim_, model.schema_ = 6, None
-    ours = model._build().train()
+    values = preset("paper", "AIDS")
+    values.pop("architecture")
+    model = SequentialAutoencoder(**values)
+    ours = model._built().train()
     plain = Straightforward(6, 64, 3, (1024, 4, 8), (512, 2, 1)).train()
     bucketed = epoch_batches(sequences.sizes, 32, 0, 0)[:batches]
     shuffled = np.random.default_rng(0).permutation(len(sequences))[: 32 * batches].reshape(-1, 32).tolist()
@@ -272,7 +253,7 @@ def _training_speed(sequences: Sequences, batches: int = 30) -> dict[str, Any]:
 def _decoding_speed(count: int = 32, nodes: int = 100) -> dict[str, Any]:
     """All graphs get 100 nodes: an untrained decoder whose stop logits are held down."""
     torch.manual_seed(0)
-    model = SequentialAutoencoder(6).eval()
+    model = SequentialNetwork(6).eval()
     model.decoder.head.mlp[-1].bias[-1] = -1e4
     z = torch.randn(count, model.latent_tokens, model.latent_dim // model.latent_tokens)
 
@@ -318,7 +299,7 @@ def _use_speed(test: list[Graph]) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("quality", "ablations", "floors", "memory", "curves", "speed"))
+    parser.add_argument("part", choices=("quality", "ablations", "curves", "speed"))
     parser.add_argument("dataset", nargs="?", default="MUTAG")
     parser.add_argument("--core-minutes", type=float, default=40, help="processor time of a quality run")
     parser.add_argument("--epochs", type=int, default=50)
@@ -326,15 +307,10 @@ def main() -> None:
     chosen = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     torch.set_num_threads(chosen.threads)
-    RESULTS.mkdir(exist_ok=True)
     if chosen.part == "quality":
         quality(chosen.dataset, chosen.core_minutes)
     elif chosen.part == "ablations":
         ablations(chosen.epochs)
-    elif chosen.part == "floors":
-        floors()
-    elif chosen.part == "memory":
-        memory()
     elif chosen.part == "curves":
         curves()
     else:

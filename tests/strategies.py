@@ -1,4 +1,4 @@
-"""Random attributed graphs for hypothesis, and a question that tests ask of what reads them."""
+"""Random attributed graphs for hypothesis."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from geogae.attributes import Schema
-from geogae.errors import GeoGAEError
 from geogae.graph import Graph
-from geogae.model.payload import Payload
 
 CATEGORIES = st.integers(-(2**40), 2**40)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)
@@ -76,12 +73,3 @@ def graph_lists(draw: st.DrawFn) -> list[Graph]:
         )
         for g in members
     ]
-
-
-def accepts(reader: Schema | Payload, graph: Graph) -> bool:
-    """Whether a graph's attributes can be read."""
-    try:
-        reader.check(graph)
-    except GeoGAEError:
-        return False
-    return True

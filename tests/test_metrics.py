@@ -59,18 +59,36 @@ def test_evaluate_by_hand():
     true = [pair, PATH, star]
     decoded = [pair, TRIANGLE, Graph(6, [(0, 1), (2, 3), (4, 5)])]
     f1 = [1.0, 4 / 5, 2 * 1 / 6]
+    precision = (2 * 1 + 3 * 2 / 3 + 4 * 1 / 3) / 9  # hits 1, 2, 1 of 1, 3, 3 decoded edges
+    recall = (2 * 1 + 3 * 1 + 4 * 1 / 3) / 9  # of 1, 2, 3 true edges
     assert metrics.scores(true, decoded)["f1"].tolist() == pytest.approx(f1)
     assert metrics.scores(true, decoded)["exact"].tolist() == [1, 0, 0]
     assert metrics.scores(true, decoded)["size_error"].tolist() == [0, 0, 2]
     assert metrics.evaluate(true, decoded) == pytest.approx(
         {
             "f1": (2 * f1[0] + 3 * f1[1] + 4 * f1[2]) / 9,
+            "f1_pooled": 2 * precision * recall / (precision + recall),
             "f1_unweighted": sum(f1) / 3,
             "exact": 1 / 3,
             "size_error": 2 / 3,
             "size_error_relative": (2 / 3) / 3,
         }
     )
+
+
+def test_the_two_readings_of_weighted_f1_by_hand():
+    """One graph decoded with too many edges, one with too few: F1 of the averages is above the average of F1."""
+    full, pair = Graph(4, [(i, j) for j in range(4) for i in range(j)]), Graph(4, [(0, 1)])
+    true, decoded = [pair, full], [full, pair]
+    assert metrics.edge_score(pair, full) == pytest.approx((1 / 6, 1, 2 / 7))
+    assert metrics.edge_score(full, pair) == pytest.approx((1, 1 / 6, 2 / 7))
+    scores = metrics.evaluate(true, decoded)
+    assert scores["f1"] == pytest.approx(2 / 7)
+    assert scores["f1_pooled"] == pytest.approx(7 / 12)  # precision and recall are both (1/6 + 1) / 2
+    nothing = metrics.evaluate([pair, full], [Graph(4), None])
+    assert nothing["f1"] == nothing["f1_pooled"] == 0
+    assert metrics.evaluate([Graph(2)], [Graph(2)])["f1_pooled"] == 1
+    assert metrics.evaluate([Graph(2), pair], [Graph(2, [(0, 1)]), pair])["f1_pooled"] == pytest.approx(2 / 3)
 
 
 def test_size_errors_of_both_signs_do_not_cancel():
@@ -88,6 +106,7 @@ def test_a_graph_that_did_not_come_back():
     assert metrics.evaluate(true, decoded) == pytest.approx(
         {
             "f1": 3 / 11,
+            "f1_pooled": 3 / 11,
             "f1_unweighted": 1 / 3,
             "exact": 1 / 3,
             "size_error": 8 / 3,
@@ -125,6 +144,28 @@ def test_true_graphs_that_are_no_molecules():
         metrics.molecules([carbon], [PATH])
     with pytest.raises(GeoGAEError, match="1 true and 2 decoded"):
         metrics.molecules([carbon], [carbon, None])
+
+
+def test_graphs_of_other_libraries():
+    """Whatever as_graph takes is scored as the Graph that it stands for."""
+    networkx = pytest.importorskip("networkx", reason="networkx is not installed")
+    path, cycle = networkx.path_graph(3), networkx.cycle_graph(3)
+    assert metrics.evaluate([path, cycle], [cycle, None]) == metrics.evaluate([PATH, TRIANGLE], [TRIANGLE, None])
+    assert metrics.scores(path, PATH.adjacency())["exact"].tolist() == [1]
+    assert metrics.attributes(iter([path]), iter([PATH])) == {"whole": 1}
+    assert metrics.edge_f1(path, cycle) == metrics.edge_f1(PATH, TRIANGLE)
+    with pytest.raises(GeoGAEError, match="decoded graph 1: int cannot be read as a graph"):
+        metrics.evaluate([path, path], [path, 5])
+
+
+def test_molecules_as_smiles_and_rdkit():
+    chem = pytest.importorskip("rdkit.Chem", reason="rdkit is not installed")
+    assert metrics.molecules(["CCO", "C"], [chem.MolFromSmiles("OCC"), None]) == {"valid": 0.5, "same_smiles": 0.5}
+    assert metrics.evaluate(["CCO"], ["CCN"])["exact"] == 1
+    assert metrics.attributes(["CCO"], ["CCN"])["whole"] == 0
+    nameless = Graph(2, [(0, 1)])
+    with pytest.raises(GeoGAEError, match="graph 1 has 0 node_categorical columns"):
+        metrics.molecules(["C", nameless], ["C", "C"])
 
 
 # -- attributes ---

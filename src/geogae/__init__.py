@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
-
-from geogae.errors import GeoGAEError
-from geogae.graph import Graph
 
 if TYPE_CHECKING:
     from geogae import datasets, formats, metrics, plots, presets
+    from geogae.errors import GeoGAEError
     from geogae.estimator import GeoGAE
     from geogae.geometry.cloud import HyperballCloud
     from geogae.geometry.fitting import fit_clouds
     from geogae.geometry.labelling import canonical_form, isomorphic
+    from geogae.graph import Graph
 
 __all__ = [
     "GeoGAE",
@@ -31,13 +29,12 @@ __all__ = [
     "presets",
 ]
 
-try:
-    __version__ = version("geogae")
-except PackageNotFoundError:  # run from a source tree that is not installed
-    __version__ = "0+unknown"
+__version__ = "0.2.0"
 
 _LAZY = {  # name → module that has it, or that it is: importing geogae stays light
     "GeoGAE": "geogae.estimator",
+    "GeoGAEError": "geogae.errors",
+    "Graph": "geogae.graph",
     "HyperballCloud": "geogae.geometry.cloud",
     "canonical_form": "geogae.geometry.labelling",
     "datasets": "geogae.datasets",

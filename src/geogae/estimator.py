@@ -9,27 +9,31 @@ import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from geogae import autoencoders, presets
-from geogae.autoencoders import Autoencoder, Session, State
+from geogae import autoencoders, pretrained
+from geogae.autoencoders import Autoencoder, Decoding, Session, State
+from geogae.autoencoders.base import as_vectors
 from geogae.errors import GeoGAEError
 from geogae.formats import as_graphs, is_graph, to_molecules
 from geogae.graph import Graph
+from geogae.latent.space import LatentSpace
 from geogae.model_folder import CONFIG, load_folder, save_folder
+from geogae.parameters import ArchitectureParameters
 from geogae.training.distributed import Processes
+
+if TYPE_CHECKING:
+    from rdkit.Chem import Mol
 
 log = logging.getLogger("geogae")
 
-SHARED = ("latent_dim", "attributes", "device", "seed")  # parameters of every autoencoder
 
-
-class GeoGAE(TransformerMixin, BaseEstimator):
+class GeoGAE(LatentSpace, TransformerMixin, ArchitectureParameters):  # type: ignore[misc]  # of scikit-learn
     """A graph autoencoder: whole graphs to vectors of ``latent_dim`` numbers and back.
 
     Parameters:
@@ -40,67 +44,6 @@ class GeoGAE(TransformerMixin, BaseEstimator):
         seed: of everything that is drawn.
         parameters: those of the architecture; ``GeoGAE.defaults("refined")`` lists them, docs/parameters.md explains.
     """
-
-    def __init__(
-        self,
-        architecture: str = "refined",
-        *,
-        latent_dim: int = 192,
-        attributes: Literal["ignored", "encoded", "decoded"] = "ignored",
-        device: str = "auto",
-        seed: int = 0,
-        **parameters: Any,
-    ) -> None:
-        self.architecture = architecture
-        self.latent_dim, self.attributes, self.device, self.seed = latent_dim, attributes, device, seed
-        defaults = autoencoders.defaults(architecture)
-        for name in parameters:
-            if name not in defaults:
-                raise GeoGAEError(f"{name!r} is no parameter of {architecture}; valid are {', '.join(defaults)}")
-        for name, default in defaults.items():
-            if name not in SHARED:
-                setattr(self, name, parameters.get(name, default))
-
-    # -- parameters ---------------------------------------------------------------------------------------------------
-
-    @classmethod
-    def from_preset(cls, name: str | os.PathLike[str], **changes: Any) -> Self:
-        """A preset by name, or a TOML file, with changes: ``GeoGAE.from_preset("mutag", seed=1)``."""
-        values = {**presets.read(name), **changes}
-        values.pop("dataset", None)
-        model = cls(**values)
-        model.check_params()
-        return model
-
-    @classmethod
-    def defaults(cls, architecture: str = "refined") -> dict[str, Any]:
-        """Every parameter of an architecture and its default."""
-        return {"architecture": architecture, **autoencoders.defaults(architecture)}
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Every parameter of the architecture and its value."""
-        return {name: getattr(self, name) for name in self.defaults(self.architecture)}
-
-    def set_params(self, **values: Any) -> Self:
-        """Change parameters by name; with another architecture, its other parameters are set to their defaults."""
-        if (architecture := values.get("architecture", self.architecture)) != self.architecture:
-            kept = {name: value for name, value in self.get_params().items() if name in SHARED}
-            self.__init__(**{**kept, **values, "architecture": architecture})  # type: ignore[misc]
-            return self
-        names = self.defaults(self.architecture)
-        for name, value in values.items():
-            if name not in names:
-                raise GeoGAEError(f"{name!r} is no parameter of {architecture}; valid are {', '.join(names)}")
-            setattr(self, name, value)
-        return self
-
-    def check_params(self) -> None:
-        """Every parameter within its limits, or one line that says which is not."""
-        self._built()
-
-    def _built(self) -> Autoencoder[Any]:
-        parameters = self.get_params()
-        return autoencoders.find(parameters.pop("architecture"))(**parameters)
 
     # -- fit ----------------------------------------------------------------------------------------------------------
 
@@ -127,8 +70,13 @@ class GeoGAE(TransformerMixin, BaseEstimator):
             given = "" if held_out is None else f" and {len(held_out)} to validate on"
             raise GeoGAEError(f"{len(graphs)} graphs to train on{given}; give at least one")
         folder = Path(run) if run is not None else None
-        keep = (lambda: self._save(autoencoder, folder)) if folder else (lambda: None)
+
+        def keep() -> None:
+            if folder is not None:
+                self._save(autoencoder, folder)
+
         session = Session(folder, resume, progress, peers or Processes(), keep)
+        self.prior_ = self.rules_ = None  # of an earlier fit
         self.history_ = autoencoder.fit(graphs, held_out, session)
         self.autoencoder_ = autoencoder
         if session.peers.writes:
@@ -137,12 +85,6 @@ class GeoGAE(TransformerMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "autoencoder_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # graphs are no table
-        tags.target_tags.required = False
-        return tags
 
     def _fitted(self) -> Autoencoder[Any]:
         if not self.__sklearn_is_fitted__():
@@ -168,11 +110,11 @@ class GeoGAE(TransformerMixin, BaseEstimator):
         return z[0] if is_graph(graphs) else z
 
     @overload
-    def decode(self, z: ArrayLike) -> Any: ...
+    def decode(self, z: ArrayLike) -> list[Graph] | Graph: ...
     @overload
-    def decode(self, z: ArrayLike, *, details: Literal[True]) -> Any: ...
+    def decode(self, z: ArrayLike, *, details: Literal[True]) -> list[Decoding] | Decoding: ...
     @overload
-    def decode(self, z: ArrayLike, *, molecules: Literal[True]) -> Any: ...
+    def decode(self, z: ArrayLike, *, molecules: Literal[True]) -> list[Mol | None] | Mol | None: ...
     def decode(self, z: ArrayLike, *, details: bool = False, molecules: bool = False) -> Any:
         """Graphs from vectors, nodes in the model's order; one graph for a 1-D z.
 
@@ -182,11 +124,8 @@ class GeoGAE(TransformerMixin, BaseEstimator):
         """
         if details and molecules:
             raise GeoGAEError("details=True and molecules=True exclude each other; a Decoding's graph has to_rdkit()")
-        autoencoder = self._fitted()
-        vectors = _vectors(z)
-        decodings = autoencoder.decode(np.atleast_2d(vectors))
-        if cut := sum(decoding.truncated for decoding in decodings):
-            log.warning("%d of %d graphs are cut at the model's limit of nodes", cut, len(decodings))
+        vectors = as_vectors(z)
+        decodings = self._decode(np.atleast_2d(vectors))
         result: Sequence[Any] = decodings
         if not details:
             graphs = [decoding.graph for decoding in decodings]
@@ -196,8 +135,19 @@ class GeoGAE(TransformerMixin, BaseEstimator):
     def transform(self, graphs: Any) -> NDArray[np.float32]:
         return np.atleast_2d(self.encode(graphs))
 
+    def fit_transform(self, graphs: Any, y: Any = None, **how: Any) -> NDArray[np.float32]:
+        """:meth:`fit` and :meth:`transform`; the graphs may come from a generator, which is read once."""
+        given = as_graphs(graphs)
+        return self.fit(given, y, **how).transform(given)
+
     def inverse_transform(self, z: ArrayLike) -> list[Graph]:
-        return self.decode(np.atleast_2d(_vectors(z)))
+        return [decoding.graph for decoding in self._decode(np.atleast_2d(as_vectors(z)))]
+
+    def _decode(self, z: NDArray[np.float32]) -> list[Decoding]:
+        decodings = self._fitted().decode(z)
+        if cut := sum(decoding.truncated for decoding in decodings):
+            log.warning("%d of %d graphs are cut at the model's limit of nodes", cut, len(decodings))
+        return decodings
 
     def score(self, graphs: Any, y: Any = None) -> float:
         """The paper's F1."""
@@ -219,8 +169,8 @@ class GeoGAE(TransformerMixin, BaseEstimator):
 
     def why_not(self, graph: Any) -> str | None:
         """Why a graph cannot be encoded, or None if it can."""
-        [given] = as_graphs(graph)
-        return self._fitted().why_not(given)
+        autoencoder, [given] = self._fitted(), as_graphs(graph)
+        return autoencoder.why_not(given)
 
     # -- files --------------------------------------------------------------------------------------------------------
 
@@ -229,8 +179,14 @@ class GeoGAE(TransformerMixin, BaseEstimator):
         self._save(self._fitted(), path)
 
     def _save(self, autoencoder: Autoencoder[Any], path: str | os.PathLike[str]) -> None:
-        state = autoencoder.state()
-        save_folder(path, {"params": self.get_params(), "facts": dict(state.facts)}, state.tensors)
+        state, prior = autoencoder.state(), self._prior_state()
+        config = {"params": self.get_params(), "facts": dict(state.facts), **prior.facts}
+        save_folder(path, config, {**state.tensors, **prior.tensors})
+
+    @classmethod
+    def pretrained(cls, name: str | None = None, *, device: str = "auto") -> Any:
+        """A model that comes with the package, or ``hf:user/name`` from the hub; without a name, what there is."""
+        return pretrained.summaries() if name is None else cls.load(pretrained.path(name), device=device)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, device: str = "auto") -> Self:
@@ -240,22 +196,13 @@ class GeoGAE(TransformerMixin, BaseEstimator):
             model = cls(**{**config["params"], "device": device})
             parameters = model.get_params()
             architecture = autoencoders.find(parameters.pop("architecture"))
-            model.autoencoder_ = architecture.from_state(State(tensors, config["facts"]), **parameters)
+            own = {name: tensor for name, tensor in tensors.items() if not name.startswith("prior.")}
+            model.autoencoder_ = architecture.from_state(State(own, config["facts"]), **parameters)
+            model._restore_prior(State(tensors, config))
         except (RuntimeError, KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise GeoGAEError(f"{Path(path) / CONFIG} does not fit its weights ({reason}); train again") from None
         return model
-
-
-def _vectors(z: ArrayLike) -> NDArray[np.float32]:
-    try:
-        given = np.asarray(z)
-        if given.dtype.kind not in "biuf":
-            raise TypeError
-        with np.errstate(over="ignore"):  # what is too large is infinite then, which is an error of its own
-            return given.astype(np.float32)
-    except (TypeError, ValueError, RuntimeError):  # torch has the last for what needs a gradient
-        raise GeoGAEError("z must be real numbers: one vector or a (count, latent_dim) array") from None
 
 
 def _name(graph: Graph, index: int) -> str:

@@ -59,7 +59,7 @@ class Graph:
             "edge_categorical": _categorical(edge_categorical, len(pairs), "edge_categorical", order),
             "edge_continuous": _continuous(edge_continuous, len(pairs), "edge_continuous", order),
         }
-        if not isinstance(name, str | None):
+        if not isinstance(name, str | None) or (name is not None and not _is_text(name)):
             raise GeoGAEError(f"a graph's name is text, not {name!r}")
         self.__dict__.update(n=n, edges=_readonly(pairs), **blocks, label=_label(label), name=name)
 
@@ -76,6 +76,20 @@ class Graph:
         graph = object.__new__(cls)
         graph.__dict__.update(_PLAIN, n=n, edges=_readonly(edges))
         return graph
+
+    @classmethod
+    def from_edges_once(
+        cls,
+        n: int,
+        edges: NDArray[np.int64],
+        node_categorical: NDArray[np.int64] | None = None,
+        edge_categorical: NDArray[np.int64] | None = None,
+    ) -> Graph:
+        """Without a check: distinct edges (E, 2) of nodes below ``n``, i < j, in any order, and categories."""
+        order = np.argsort(edges[:, 0] * n + edges[:, 1])
+        fields = {**_PLAIN, "n": n, "edges": _readonly(edges[order]), "node_categorical": node_categorical}
+        fields["edge_categorical"] = None if edge_categorical is None else _readonly(edge_categorical[order])
+        return cls._trusted(**fields)
 
     # -- value semantics ------------------------------------------------------------------------------------------
 
@@ -167,11 +181,11 @@ class Graph:
     ) -> Graph:
         """The graph with ``count`` further nodes and further edges, and their categories where it has such blocks."""
         nodes, kinds = self.node_categorical, self.edge_categorical
-        return Graph(
+        return Graph.from_edges_once(
             self.n + count,
             np.concatenate([self.edges, edges]),
-            node_categorical=None if nodes is None else np.concatenate([nodes, node_categorical]),
-            edge_categorical=None if kinds is None else np.concatenate([kinds, edge_categorical]),
+            None if nodes is None else np.concatenate([nodes, node_categorical]),
+            None if kinds is None else np.concatenate([kinds, edge_categorical]),
         )
 
     # -- doors to other libraries (the work is done in geogae.formats) -----------------------------------------------
@@ -248,6 +262,11 @@ _PLAIN: dict[str, Any] = {
     "label": None,
     "name": None,
 }  # of a graph of nodes and edges alone
+
+
+def _is_text(name: str) -> bool:
+    """Whether UTF-8 can hold it: half of a surrogate pair, which JSON can state, is no character."""
+    return not any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def _readonly(array: NDArray[Any]) -> NDArray[Any]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from geogae import Graph
-from geogae.benchmark import runner
+from geogae.autoencoders import Reading
+from geogae.benchmark import measurement, runner
 from geogae.benchmark.methods import METHODS, Entry
 from geogae.benchmark.plan import Run
 
@@ -18,7 +19,7 @@ from geogae.benchmark.plan import Run
 class Spy:
     """Gives graphs back as they are, and calls ``watch`` with the name of each step and its graphs."""
 
-    told = ""
+    side_information = ()
     max_nodes: int | None = None
 
     def __init__(self, watch: Callable[[str, list[Graph]], Any] = lambda step, graphs: None, **facts: Any) -> None:
@@ -28,16 +29,16 @@ class Spy:
         self.watch("fit", train + validation)
         return self.facts
 
-    def ordered(self, graphs: list[Graph]) -> list[Graph]:
-        self.watch("ordered", graphs)
-        return graphs
+    def why_not(self, graph: Graph) -> str | None:
+        return None if self.max_nodes is None or graph.n <= self.max_nodes else "too large"
 
-    def carries(self, graphs: list[Graph]) -> list[bool]:
-        return [self.max_nodes is None or graph.n <= self.max_nodes for graph in graphs]
+    def read(self, graphs: list[Graph]) -> list[Reading]:
+        self.watch("read", graphs)
+        return [Reading(graph) for graph in graphs]
 
-    def encode(self, graphs: list[Graph]) -> Any:
-        self.watch("encode", graphs)
-        return graphs
+    def encode(self, readings: list[Reading]) -> Any:
+        self.watch("encode", [reading.ordered for reading in readings])
+        return [reading.ordered for reading in readings]
 
     def decode(self, codes: Any) -> list[Graph]:
         self.watch("decode", codes)
@@ -48,9 +49,9 @@ class InProcess:
     """A worker without a process."""
 
     def measure(self, run: Run, results: Path, work: Path, threads: int) -> dict[str, Any]:
-        return runner.measure(run, results, work)
+        return measurement.measure(run, results, work)
 
-    def stop(self) -> None: ...
+    def stop(self, *, interrupt: bool) -> None: ...
 
 
 def entry(method: Any) -> Entry:
@@ -80,6 +81,12 @@ def serve(pipe: Any, threads: int) -> None:
     """As a worker does, with spies among its methods."""
     METHODS.update(killed=entry(Spy(killed)), asleep=entry(Spy(asleep)))
     runner._serve(pipe, threads)
+
+
+def blocked(pipe: Any, threads: int) -> None:
+    """Says whether SIGINT is blocked when a worker begins."""
+    pipe.recv()
+    pipe.send({"blocked": signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])})
 
 
 def dead(pipe: Any, threads: int) -> None:

@@ -24,7 +24,7 @@ def test_f1_by_method_and_data_set() -> None:
         round(float(line.get_ydata()[0]), 6): line for line in paper.lines if line.get_marker() not in ("None", "_")
     }
     assert sorted(dots) == [70, 85, 95]
-    assert dots[70].get_markerfacecolor() == "white" != dots[85].get_markerfacecolor()  # told the size
+    assert dots[70].get_markerfacecolor() == "white" != dots[85].get_markerfacecolor()  # with side information
     dashed = [lines.get_segments()[0][0, 1] for lines in disjoint.collections if lines.get_linestyle()[0][1]]
     assert dashed == pytest.approx([61.3, 84.1])  # the paper's
     assert [label.get_text() for label in disjoint.get_xticklabels()] == ["MUTAG", "AIDS"]

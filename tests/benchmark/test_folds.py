@@ -11,7 +11,7 @@ from spies import one
 
 import geogae.benchmark
 from geogae import Graph, datasets, formats
-from geogae.benchmark.folds import TEST_READS, development, held_out
+from geogae.benchmark.folds import TEST_READS, development, held_out, unseen
 from geogae.errors import GeoGAEError
 from geogae.geometry.labelling import canonical_form
 
@@ -50,16 +50,24 @@ def test_every_reading_of_test_graphs_is_a_line(tmp_path: Path) -> None:
 
 def test_no_test_graphs_without_a_log(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(GeoGAEError, match=r"cannot write .*file/test_reads.jsonl: .*; choose another folder"):
+    with pytest.raises(GeoGAEError, match=r"cannot write .*file/test_reads.log: .*; choose another folder"):
         held_out(one(), tmp_path / "file")
 
 
 def test_one_door() -> None:
     """Nothing else in the benchmark splits, or asks for test graphs."""
-    assert {name for name, text in SOURCES.items() if "held_out(" in text} == {"folds.py", "runner.py"}
-    assert SOURCES["runner.py"].count("held_out(") == 1
+    assert {name for name, text in SOURCES.items() if "held_out(" in text} == {"folds.py", "measurement.py"}
+    assert SOURCES["measurement.py"].count("held_out(") == 1
     for name in ("datasets.split(", "datasets.read(", "_parts("):
         assert {file for file, text in SOURCES.items() if name in text} == {"folds.py"}
+
+
+def test_unseen_graphs_are_isomorphic_to_no_training_graph(tmp_path: Path) -> None:
+    run = one(seed=1)
+    known = {canonical_form(graph.topology()) for graph in development(run)[0]}
+    new = [canonical_form(graph.topology()) not in known for graph in held_out(run, tmp_path)]
+    assert unseen(run) == new and 0 < sum(new) < len(new)
+    assert all(unseen(one(split="disjoint")))
 
 
 # -- samples and files ---

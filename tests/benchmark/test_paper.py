@@ -28,8 +28,8 @@ def test_every_data_set_has_every_method() -> None:
     methods = ["PIGVAE", "ReGAE", "GRALE", "GeoGAE"]
     assert list(paper().f1) == list(paper().datasets) == list(paper().m) == list(paper().d) == list(paper().minutes)
     assert all(list(scores) == methods for scores in paper().f1.values())
-    assert list(paper().told) == methods and not paper().told["GeoGAE"]
-    assert paper().told["PIGVAE"] == ("size", "alignment")
+    assert list(paper().side_information) == methods and not paper().side_information["GeoGAE"]
+    assert paper().side_information["PIGVAE"] == ("size", "alignment")
     assert set(paper().size_error) == set(paper().datasets)
 
 

@@ -50,6 +50,13 @@ def test_what_are_no_numbers(text: str) -> None:
     assert str(error.value) == f"--seeds {text!r} must be numbers such as 0-4 or 0,2,5"
 
 
+@pytest.mark.parametrize("text", ["0-99999999999", "4294967296", "0-4294967295", "9" * 19, "0-9999,10000"])
+def test_too_many_or_not_encoded(text: str) -> None:
+    with pytest.raises(GeoGAEError) as error:
+        parse_numbers(text, "--seeds")
+    assert str(error.value) == f"--seeds {text!r} must be at most 10,000 numbers, each below 4,294,967,296"
+
+
 # -- the plan ---
 
 
@@ -96,7 +103,7 @@ def test_a_budget_is_for_what_is_trained() -> None:
     assert [run.label for run in runs] == ["path", "linear", "sequential,epochs=3,minutes=10"]
 
 
-def test_floors_have_no_size_to_go_through() -> None:
+def test_trivial_baselines_have_no_size_to_go_through() -> None:
     assert [run.label for run in plan(["path"], ["MUTAG"], [0], ["paper"], sizes=[8, 16])] == ["path"]
 
 
@@ -113,10 +120,10 @@ def test_labels_and_files_do_not_change() -> None:
     run = Run("sequential", (("lr", 5e-4), ("minutes", 10), ("order", "axis")), "QM9", 20000, "disjoint", 3)
     assert run.label == "sequential,lr=0.0005,minutes=10,order=axis"
     assert str(run) == "QM9-20000 sequential,lr=0.0005,minutes=10,order=axis disjoint 3"
-    assert str(run.path(RESULTS)) == "results/QM9-20000/sequential,lr=0.0005,minutes=10,order=axis/disjoint-3.json"
-    assert str(Run("path", (), "MUTAG", None, "paper", 0).path(RESULTS)) == "results/MUTAG/path/paper-0.json"
+    assert str(run.file(RESULTS)) == "results/QM9-20000.jsonl"
+    assert str(run.folder(RESULTS)) == "results/QM9-20000/sequential,lr=0.0005,minutes=10,order=axis/disjoint-3"
     file = Run("linear-tuned", (), "/data/my graphs.jsonl", None, "paper", 0)
-    assert str(file.path(RESULTS)) == "results/data_my_graphs.jsonl/linear-tuned/paper-0.json"
+    assert str(file.file(RESULTS)) == "results/data_my_graphs.jsonl.jsonl"
 
 
 def test_the_order_of_changes_makes_no_difference() -> None:
@@ -127,9 +134,10 @@ def test_the_order_of_changes_makes_no_difference() -> None:
 
 @given(st.text(min_size=1), st.text(), st.integers(0, 99))
 def test_a_result_lies_within_the_folder_whatever_the_names(dataset: str, value: str, seed: int) -> None:
-    path = Run("linear", (("order", value),), dataset, None, "paper", seed).path(RESULTS)
-    folder, data, label, name = path.parts
-    assert folder == "results" and name == f"paper-{seed}.json" and label.startswith("linear,order=")
+    run = Run("linear", (("order", value),), dataset, None, "paper", seed)
+    folder, data, label, name = run.folder(RESULTS).parts
+    assert folder == "results" and name == f"paper-{seed}" and label.startswith("linear,order=")
+    assert run.file(RESULTS).parts == ("results", f"{data}.jsonl")
     assert not {"/", "\\", "\0", ":", " "} & set(data + label) and data.strip(".")
 
 
@@ -141,7 +149,7 @@ def test_a_result_lies_within_the_folder_whatever_the_names(dataset: str, value:
     [
         ({"methods": ["nope"]}, f"method 'nope' is not known; valid are {', '.join(METHODS)}"),
         ({"splits": ["both"]}, "split 'both' is not known; valid are paper, disjoint"),
-        ({"changes": {"hue": 1, "colour": 2}}, "a floor has no parameter colour, hue; valid are dim, order"),
+        ({"changes": {"hue": 1, "colour": 2}}, "a trivial baseline has no parameter colour, hue; valid are dim, order"),
         ({"changes": {"dim": 1}}, "dim=1 must be a whole number from 2 to 64"),
         ({"changes": {"dim": [3]}}, "dim=[3] must be a whole number from 2 to 64"),
         ({"changes": {"order": "random"}}, "order='random' is not known; valid are greedy, axis"),

@@ -10,13 +10,13 @@ from entries import cells, entry, failure, write
 
 from shell import Run
 
-SCORES = Path("benchmarks/scores")
+RESULTS = Path("benchmarks/results")
 
 
 @pytest.fixture
 def scores(run: Run) -> Path:
-    write(SCORES, entry(f1=0.5), entry(f1=0.7, seed=1), entry("path", 0.6), failure(seed=2))
-    return SCORES
+    write(RESULTS, entry(f1=0.5), entry(f1=0.7, seed=1), entry("path", 0.6), failure(seed=2))
+    return RESULTS
 
 
 def test_markdown_on_stdout(run: Run, scores: Path) -> None:
@@ -44,46 +44,45 @@ def test_into_pages(run: Run, scores: Path) -> None:
     assert (code, out, err) == (0, "", "note: a.md is filled anew\nnote: b.md is filled anew\n")
     text = Path("b.md").read_text()
     assert text.startswith("# b.md\n") and text.endswith("<!-- results: speed -->\nkept\n<!-- end -->\n")
-    assert cells(text)[0]["path†"] == "60.0 (1 seed)"
+    assert cells(text)[0]["method"] == "path" and cells(text)[0]["MUTAG"] == "60.0 (1 seed)"
     assert run("benchmark", "report", "--into", "a.md").err == "note: a.md is up to date\n"
 
 
 def test_json(run: Run, scores: Path) -> None:
-    code, out, err = run("benchmark", "report", "--json", "--results", "benchmarks")
+    code, out, err = run("benchmark", "report", "--json", "--results", "benchmarks/results")
     rows = json.loads(out)
     assert (code, err) == (0, "")
     assert [(row["name"], len(row["seeds"]), len(row["failed"])) for row in rows] == [("path", 1, 0), ("linear", 2, 1)]
     assert rows[1]["f1"]["mean"] == pytest.approx(0.6)
 
 
-def test_what_is_no_result_is_named_and_skipped(run: Run, scores: Path) -> None:
+def test_lines_that_are_no_result_are_named_and_ignored(run: Run, scores: Path) -> None:
     wanted = run("benchmark", "report").out
-    whole = json.dumps(entry())
-    others = {
-        "half": whole[: len(whole) // 2],
-        "foreign": '{"name": "package"}',
-        "list": "[1, 2]",
-        "later": json.dumps(entry(format=2)),
-        "nan": json.dumps(entry(f1=float("nan"))),
-        "bare": json.dumps({name: value for name, value in entry().items() if name not in ("threads", "config")}),
-        "timeless": json.dumps(entry(seconds={"wall": 1.0})),
-    }
-    for name, text in others.items():
-        (scores / f"{name}.json").write_text(text)
-    (scores / "bytes.json").write_bytes(b"\xff\xfe\x00")
+    whole = json.dumps(entry(seed=9))
+    others = [
+        '{"name": "package"}',
+        "[1, 2]",
+        json.dumps(entry(seed=9, format=1)),
+        json.dumps(entry(seed=9, f1=float("nan"))),
+        json.dumps({name: value for name, value in entry(seed=9).items() if name not in ("threads", "config")}),
+        json.dumps(entry(seed=9, seconds={"wall": 1.0})),
+        b"\xff\xfe\x00".decode("latin-1"),
+        whole[: len(whole) // 2],
+    ]
+    with (scores / "MUTAG.jsonl").open("a", encoding="latin-1") as file:
+        file.write("\n".join(others))
     code, out, err = run("benchmark", "report")
     assert (code, out) == (0, wanted)
-    assert len(err.splitlines()) == 8 and all(line.startswith("warning: ") for line in err.splitlines())
-    for name in ("bytes", *others):
-        assert f"{name}.json is no" in err
-    assert "bare.json is no whole result: threads, config missing or of another kind: skipped" in err
+    lines = err.splitlines()
+    assert len(lines) == 8 and all(line.startswith("warning: benchmarks/results/MUTAG.jsonl, line ") for line in lines)
+    assert "threads, config missing or of another kind; ignored" in err and "cut short?" in lines[-1]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "benchmarks/scores is no folder of results; run geogae benchmark run first"),
-        (("--results", "empty"), "empty holds no results; run geogae benchmark run first, or say --results"),
+        ((), "benchmarks/results is no folder of results; run geogae benchmark run first"),
+        (("--results", "empty"), "empty holds no results; run geogae benchmark run first, or give --results"),
         (("--results", "full", "-o", "report.txt"), "its suffix must be .md"),
         (("--results", "full", "--into", "none.md"), "cannot read none.md"),
         (("--results", "full", "--into", "plain.md"), "plain.md has no block to fill"),

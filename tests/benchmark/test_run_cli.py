@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,10 @@ from spies import InProcess
 
 from geogae.benchmark import runner
 from geogae.benchmark.methods import METHODS
+from geogae.benchmark.results import read_results
 from shell import Run
 
-SCORES = Path("benchmarks/scores")
+RESULTS = Path("benchmarks/results")
 
 
 @pytest.fixture
@@ -37,21 +37,20 @@ def test_run_and_again(run: Run, here: None) -> None:
     assert facts(out) == {"done": "8", "failed": "0", "skipped": "0", "next": "geogae benchmark report"}
     notes = err.splitlines()
     assert len(notes) == 8 and notes[0].startswith("note: 1 of 8: MUTAG complete paper 0: F1 ")
-    names = [f"MUTAG/{method}/{split}-{seed}.json" for method in ("complete", "star")
-             for split in ("disjoint", "paper") for seed in (0, 2)]  # fmt: skip
-    assert files(SCORES) == [*names, "test_reads.jsonl"]
-    before = (SCORES / names[0]).read_bytes()
+    assert files(RESULTS) == ["MUTAG.jsonl", "test_reads.log"]
+    before = (RESULTS / "MUTAG.jsonl").read_bytes()
+    assert before.count(b"\n") == 8
     code, out, err = run(*asked)
     assert (code, facts(out)["skipped"], err) == (0, "8", "note: 8 of 8 runs have their result already\n")
-    assert (SCORES / names[0]).read_bytes() == before
+    assert (RESULTS / "MUTAG.jsonl").read_bytes() == before
     assert run("benchmark", "report").code == 0
 
 
-def test_all_floors_if_not_told(run: Run, here: None) -> None:
+def test_all_that_are_not_trained_if_not_given(run: Run, here: None) -> None:
     code, out, _ = run("benchmark", "run", "--seeds", 1)
-    untrained = METHODS.keys() - {"sequential", "sequential-attributes"}
-    assert (code, facts(out)["done"]) == (0, str(len(untrained)))
-    assert {path.name for path in (SCORES / "MUTAG").iterdir()} == untrained
+    untrained = {name for name, entry in METHODS.items() if not entry.trained}
+    assert (code, facts(out)["done"]) == (0, str(len(untrained))) and "sequential" not in untrained
+    assert {entry["method"] for entry in read_results(RESULTS)} == untrained
 
 
 def test_sizes_changes_and_folders(run: Run, here: None) -> None:
@@ -71,25 +70,24 @@ def test_sizes_changes_and_folders(run: Run, here: None) -> None:
     )
     code, *_ = run("benchmark", "run", "--methods", "linear", "--datasets", "mutag:40", *options, "--results", "mine")
     assert code == 0
-    labels = [f"linear,dim=3,latent_dim={m},order=axis" for m in (16, 8)]
-    assert files(Path("mine")) == [*(f"MUTAG-40/{label}/paper-0.json" for label in labels), "test_reads.jsonl"]
-    results = [json.loads((Path("mine/MUTAG-40") / label / "paper-0.json").read_text()) for label in labels]
-    assert [result["config"]["latent_dim"] for result in results] == [16, 8]
-    assert results[0]["changes"] == {"dim": 3, "latent_dim": 16, "order": "axis"} and results[0]["sample"] == 40
-    assert results[0]["scores"]["f1"] > results[1]["scores"]["f1"]
+    assert files(Path("mine")) == ["MUTAG-40.jsonl", "test_reads.log"]
+    results = read_results(Path("mine"))
+    assert [result["config"]["latent_dim"] for result in results] == [8, 16]
+    assert results[1]["changes"] == {"dim": 3, "latent_dim": 16, "order": "axis"} and results[0]["sample"] == 40
+    assert results[1]["scores"]["f1"] > results[0]["scores"]["f1"]
 
 
 def test_data_that_is_not_there_ends_the_plan(run: Run, here: None) -> None:
     asked = ("benchmark", "run", "--methods", "complete", "--datasets", "AIDS,MUTAG", "--seeds", 0)
     code, _, err = run(*asked)
     assert code == 2 and "error: data set 'AIDS' is not in $GEOGAE_DATA" in err
-    assert not (SCORES / "AIDS").exists()
+    assert not (RESULTS / "AIDS.jsonl").exists()
 
 
 def test_in_a_process_of_its_own(run: Run) -> None:
     code, out, _ = run("benchmark", "run", "--methods", "path", "--seeds", 0, "--threads", 1)
     assert (code, facts(out)["done"]) == (0, "1")
-    result = json.loads((SCORES / "MUTAG/path/paper-0.json").read_text())
+    [result] = read_results(RESULTS)
     assert result["error"] is None and result["threads"] == 1 and result["scores"]["f1"] > 0.5
 
 
@@ -102,7 +100,11 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "no data": (("--datasets", " , "), "--datasets names none; give names such as MUTAG,AIDS"),
     "sample": (("--datasets", "MUTAG:few"), "the sample in 'MUTAG:few' must be a whole number of graphs"),
     "parameter": (("--methods", "linear", "--set", "colour=red"), "'colour' is no parameter of GeoGAE; valid are"),
-    "floor's parameter": (("--methods", "path", "--set", "lr=1"), "a floor has no parameter lr; valid are dim, order"),
+    "parameter of a baseline": (
+        ("--methods", "path", "--set", "lr=1"),
+        "a trivial baseline has no parameter lr; valid are dim, order",
+    ),
+    "too many seeds": (("--seeds", "0-99999999999"), "--seeds '0-99999999999' must be at most 10,000 numbers"),
     "no pair": (("--set", "dim"), "--set 'dim' must be NAME=VALUE"),
     "minutes": (("--methods", "sequential", "--minutes", 0), "minutes=0 must be a number, at least 0.001"),
     "endless": (("--methods", "sequential", "--minutes", "inf"), "minutes=inf must be a number, at least 0.001"),

@@ -9,20 +9,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
-from spies import InProcess, Spy, dead, entry, one, serve
+from spies import InProcess, Spy, blocked, dead, entry, one, serve
 
 from geogae import Graph, datasets, metrics
 from geogae.benchmark import runner
-from geogae.benchmark.folds import TEST_READS
+from geogae.benchmark.folds import TEST_READS, unseen
+from geogae.benchmark.measurement import measure
 from geogae.benchmark.methods import METHODS
 from geogae.benchmark.plan import Run
-from geogae.benchmark.results import read_result, run_of
-from geogae.benchmark.runner import measure, run_plan
+from geogae.benchmark.results import check, read_file, run_of
+from geogae.benchmark.runner import run_plan
 from geogae.errors import GeoGAEError
 from geogae.training.loop import STATE, Trainer
 
@@ -59,6 +62,10 @@ def go(runs: list[Run], folder: Path, **options: Any) -> dict[str, int]:
     return run_plan(runs, folder / "results", folder / "work", **{"threads": 1, **options})
 
 
+def result_of(run: Run, folder: Path) -> dict[str, Any]:
+    return read_file(run.file(folder / "results"))[run]
+
+
 def strictly(text: str) -> Any:
     def refuse(constant: str) -> None:
         raise AssertionError(constant)
@@ -82,8 +89,8 @@ def test_fitting_never_sees_test_graphs(tmp_path: Path, spy: Any) -> None:
 
     result = measure(spy(Spy(watch)), tmp_path, tmp_path)
     train, validation, test = ({g.name for g in part} for part in datasets.split(datasets.load("MUTAG"), 0))
-    assert seen == [("fit", train | validation, 0), *((step, test, 1) for step in ("ordered", "encode", "decode"))]
-    assert not (train | validation) & test and result["graphs"] == {"train": 132, "validation": 28, "test": 28}
+    assert seen == [("fit", train | validation, 0), *((step, test, 1) for step in ("read", "encode", "decode"))]
+    assert not (train | validation) & test and result["graphs"]["test"] == 28
 
 
 def test_scores_by_hand(tmp_path: Path) -> None:
@@ -91,10 +98,13 @@ def test_scores_by_hand(tmp_path: Path) -> None:
     result = measure(one("complete", seed=3), tmp_path, tmp_path)
     test = datasets.split(datasets.load("MUTAG"), 3)[2]
     f1 = [2 * len(g.edges) / (len(g.edges) + g.n * (g.n - 1) / 2) for g in test]
-    assert result["each"]["f1"] == pytest.approx(f1, abs=1e-4) and result["each"]["nodes"] == [g.n for g in test]
-    assert result["each"]["exact"] == result["each"]["size_error"] == [0] * 28
+    assert result["scores"]["exact"] == result["scores"]["size_error"] == 0
     assert result["scores"]["f1"] == pytest.approx(np.average(f1, weights=[g.n for g in test]))
-    assert (result["told"], result["too_large"], result["error"], result["config"]) == ("size", 0, None, {})
+    new = np.array(unseen(one(seed=3)))
+    expected = np.average(np.array(f1)[new], weights=np.array([g.n for g in test])[new])
+    assert result["scores"]["f1_unseen"] == pytest.approx(expected) and result["graphs"]["unseen"] == new.sum() > 0
+    facts = [result[name] for name in ("side_information", "not_encoded", "error", "config")]
+    assert facts == [["size"], 0, None, {}]
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -105,11 +115,12 @@ def test_every_method(name: str, tmp_path: Path) -> None:
     assert result["error"] is None and run_of(result) == run
     dressed = name == "nearest" or name.endswith("-attributes")  # give back graphs with attributes
     of_attributes = {"node_f1", "edge_f1", "whole"} if dressed else set()  # MUTAG has no numbers
-    assert result["scores"].keys() == metrics.evaluate([Graph(1)], [Graph(1)]).keys() | of_attributes
-    assert 0 <= result["scores"]["f1"] <= 1 and len(result["each"]["f1"]) == result["graphs"]["test"] == 6
-    assert result["seconds"].keys() == {"fit", "encode", "decode", "wall", "cpu"}
+    of_unseen = {"f1_unseen", "exact_unseen", "size_error_unseen"}
+    assert result["scores"].keys() == metrics.evaluate([Graph(1)], [Graph(1)]).keys() | of_attributes | of_unseen
+    assert 0 <= result["scores"]["f1"] <= 1 and result["graphs"]["test"] == 6
+    assert result["seconds"].keys() == {"compile", "fit", "read", "encode", "decode", "wall", "cpu"}
     assert 0 <= result["seconds"]["fit"] <= result["seconds"]["wall"] and result["peak_gib"] > 0.01
-    trained = {"sequential": [2, 4], "parallel": [0]}
+    trained = {"sequential": [2, 4], "refined": [0]}
     steps = trained.get(name.removesuffix("-attributes"), [0] * name.count("linear"))
     assert [row["step"] for row in result["history"]] == steps
     assert strictly(json.dumps(result)) == result
@@ -121,11 +132,10 @@ def test_graphs_that_a_method_cannot_carry_are_lost(tmp_path: Path, spy: Any) ->
     encoded: list[int] = []
     method.watch = lambda step, graphs: encoded.extend(graph.n for graph in graphs if step == "encode")
     result = measure(spy(method), tmp_path, tmp_path)
-    nodes = np.array(result["each"]["nodes"])
+    nodes = np.array([graph.n for graph in datasets.split(datasets.load("MUTAG"), 0)[2]])
     lost = nodes > 17
-    assert result["too_large"] == lost.sum() > 0 and max(encoded) <= 17 and len(encoded) == (~lost).sum()
-    assert result["each"]["f1"] == [float(not gone) for gone in lost]
-    assert result["each"]["size_error"] == np.where(lost, -nodes, 0).tolist()
+    assert result["not_encoded"] == lost.sum() > 0 and max(encoded) <= 17 and len(encoded) == (~lost).sum()
+    assert result["scores"]["exact"] == (~lost).mean() and result["scores"]["size_error"] == (nodes * lost).mean()
     assert result["scores"]["f1"] == pytest.approx(nodes[~lost].sum() / nodes.sum())
     method.max_nodes = 1
     assert measure(one("spy"), tmp_path, tmp_path)["scores"]["f1"] == 0
@@ -134,7 +144,7 @@ def test_graphs_that_a_method_cannot_carry_are_lost(tmp_path: Path, spy: Any) ->
 # -- what fails ---
 
 
-@pytest.mark.parametrize("step", ["fit", "ordered", "encode", "decode"])
+@pytest.mark.parametrize("step", ["fit", "read", "encode", "decode"])
 def test_an_exception_is_a_result(step: str, tmp_path: Path, spy: Any, capfd: pytest.CaptureFixture[str]) -> None:
     def fail(now: str, graphs: list[Graph]) -> None:
         if now == step:
@@ -172,7 +182,7 @@ def test_nan_is_a_failure(tmp_path: Path, spy: Any, monkeypatch: pytest.MonkeyPa
     """In the scores or anywhere else; what no file can hold is one, too."""
     run = spy(Spy(lost=float("nan")))
     assert go([run], tmp_path) == {"done": 0, "failed": 1, "skipped": 0}
-    result = strictly(run.path(tmp_path / "results").read_text())
+    result = strictly(run.file(tmp_path / "results").read_text())
     assert result["error"].startswith("ValueError: Out of range float values") and "scores" not in result
     assert measure(spy(Spy(model=object())), tmp_path, tmp_path)["error"].startswith("TypeError: Object of type object")
     evaluate = metrics.evaluate
@@ -190,18 +200,17 @@ def test_as_many_graphs_come_back_as_went_in(count: int, tmp_path: Path, spy: An
 # -- the plan ---
 
 
-def test_one_file_for_each_run(tmp_path: Path, measured: list[Run]) -> None:
+def test_one_line_for_each_run(tmp_path: Path, measured: list[Run]) -> None:
     runs = [one(method, seed, split=split) for method in ("complete", "star") for seed in (0, 1)
             for split in ("paper", "disjoint")]  # fmt: skip
     assert go(runs, tmp_path, jobs=3) == {"done": 8, "failed": 0, "skipped": 0}
-    expected = [f"MUTAG/{method}/{split}-{seed}.json" for method in ("complete", "star") for seed in (0, 1)
-                for split in ("paper", "disjoint")]  # fmt: skip
-    assert files(tmp_path / "results") == sorted([*expected, TEST_READS])
+    assert files(tmp_path / "results") == ["MUTAG.jsonl", TEST_READS]
     assert len((tmp_path / "results" / TEST_READS).read_text().splitlines()) == 8
-    for run in runs:
-        result = strictly(run.path(tmp_path / "results").read_text())
-        assert result == read_result(run.path(tmp_path / "results")) and run_of(result) == run
-        assert {"config", "scores", "each", "commit", "modified", "when", "command", "peak_gib"} < result.keys()
+    lines = [strictly(line) for line in (tmp_path / "results" / "MUTAG.jsonl").read_text().splitlines()]
+    assert {run_of(line) for line in lines} == set(runs) and len(lines) == 8
+    for result in lines:
+        check(result)
+        assert {"config", "scores", "commit", "modified", "when", "command", "peak_gib"} < result.keys()
         assert {"python", "geogae", "torch", "numpy"} < result["versions"].keys() and result["threads"] == 1
         assert result["machine"].keys() == {"processor", "cores", "system"} and result["machine"]["cores"] >= 1
 
@@ -212,10 +221,10 @@ def test_a_restart_skips_what_is_done(
     caplog.set_level("INFO")
     runs = [one("complete"), spy(Spy(lost=float("nan"))), one("star")]
     assert go(runs[:2], tmp_path) == {"done": 1, "failed": 1, "skipped": 0}
-    before = {run: run.path(tmp_path / "results").read_bytes() for run in runs[:2]}
+    before = {run: result_of(run, tmp_path) for run in runs[:2]}
     assert go(runs, tmp_path) == {"done": 1, "failed": 0, "skipped": 2}
     assert measured == [runs[0], runs[1], runs[2]]
-    assert {run: run.path(tmp_path / "results").read_bytes() for run in runs[:2]} == before
+    assert {run: result_of(run, tmp_path) for run in runs[:2]} == before
     assert "2 of 3 runs have their result already" in caplog.messages
     assert any(line.startswith("3 of 3: MUTAG star paper 0: F1 ") for line in caplog.messages)
     assert go(runs, tmp_path) == {"done": 0, "failed": 0, "skipped": 3} and len(measured) == 3
@@ -228,47 +237,67 @@ def test_retry_runs_again_what_failed(tmp_path: Path, measured: list[Run], spy: 
     spy(Spy())
     assert go(runs, tmp_path, retry=True) == {"done": 1, "failed": 0, "skipped": 1}
     assert go(runs, tmp_path, retry=True)["skipped"] == 2 and measured == [*runs, runs[1], runs[1]]
-    assert read_result(runs[1].path(tmp_path / "results"))["scores"]["exact"] == 1
+    assert result_of(runs[1], tmp_path)["scores"]["exact"] == 1
+
+
+def test_again_runs_what_is_of_another_commit(
+    tmp_path: Path, measured: list[Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    origin = {"commit": "aaa1111", "modified": False, "when": "2026-01-01T00:00:00Z", "versions": {}}
+    monkeypatch.setattr(runner, "provenance", lambda: dict(origin))
+    runs = [one("complete"), one("star")]
+    assert go(runs[:1], tmp_path)["done"] == 1
+    origin["commit"] = "bbb2222"
+    assert go(runs, tmp_path, again=True) == {"done": 2, "failed": 0, "skipped": 0}
+    assert go(runs, tmp_path, again=True)["skipped"] == 2 and go(runs, tmp_path)["skipped"] == 2
+    assert [result_of(run, tmp_path)["commit"] for run in runs] == ["bbb2222"] * 2
+    assert len((tmp_path / "results" / "MUTAG.jsonl").read_text().splitlines()) == 3
+    origin["modified"] = True
+    assert go(runs, tmp_path, again=True)["done"] == 2
+
+
+def test_times_say_what_was_cached_and_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spy: Any) -> None:
+    monkeypatch.setenv("GEOGAE_CACHE", str(tmp_path / "cache"))
+    first, second = (measure(one("path", sample=40), tmp_path, tmp_path) for _ in range(2))
+    assert first["clouds"]["small"] + first["clouds"]["fitted"] > 0 == second["clouds"]["fitted"]
+
+    def compiles(step: str, graphs: list[Graph]) -> None:
+        if step == "fit":
+            numba.njit(lambda x: np.sort(x) + 1)(np.ones(3))
+
+    result = measure(spy(Spy(compiles)), tmp_path, tmp_path)
+    assert result["seconds"]["compile"] > 10 * result["seconds"]["fit"] and result["clouds"] == {
+        "cached": 0,
+        "fitted": 0,
+    }
 
 
 FOREIGN = {
-    "empty": "",
-    "half": '{"format": 1, "method": "comp',
+    "half": '{"format": 2, "method": "comp',
     "another kind": "[1, 2]",
     "another program's": '{"name": "package", "version": "1.0"}',
-    "another format": '{"format": 2}',
-    "without scores": '{"format": 1, "method": "complete", "changes": {}, "dataset": "MUTAG", "error": null}',
+    "another format": '{"format": 1}',
+    "without scores": '{"format": 2, "method": "complete", "changes": {}, "dataset": "MUTAG", "error": null}',
 }
 
 
 @pytest.mark.parametrize("retry", [False, True])
 @pytest.mark.parametrize("content", FOREIGN.values(), ids=FOREIGN)
-def test_a_file_that_is_no_result_is_named_and_made_anew(
+def test_a_line_that_is_no_result_is_named_and_the_run_is_done(
     content: str, retry: bool, tmp_path: Path, measured: list[Run], caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = one().path(tmp_path / "results")
+    path = one().file(tmp_path / "results")
     path.parent.mkdir(parents=True)
     path.write_text(content)
     assert go([one()], tmp_path, retry=retry) == {"done": 1, "failed": 0, "skipped": 0}
     [said] = caplog.messages
-    assert str(path) in said and said.endswith(": it is made anew") and "\n" not in said
-    assert read_result(path)["error"] is None and len(files(tmp_path / "results")) == 2
-
-
-def test_the_result_of_another_run_is_not_taken_for_ones_own(
-    tmp_path: Path, measured: list[Run], caplog: pytest.LogCaptureFixture
-) -> None:
-    """A file a/b.jsonl and a file a_b.jsonl have one place."""
-    go([one()], tmp_path)
-    path = one().path(tmp_path / "results")
-    path.write_text(path.read_text().replace('"seed": 0', '"seed": 7'))
-    assert go([one()], tmp_path)["done"] == 1
-    assert caplog.messages == [f"{path} is of MUTAG complete paper 7, not of MUTAG complete paper 0: it is made anew"]
+    assert said.startswith(f"{path}, line 1: ") and said.endswith("; ignored") and "\n" not in said
+    assert result_of(one(), tmp_path)["error"] is None and path.read_text().startswith(content + "\n")
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path, measured: list[Run]) -> None:
     (tmp_path / "results").touch()
-    with pytest.raises(GeoGAEError, match=r"cannot write .*; choose another place"):
+    with pytest.raises(GeoGAEError, match=r"cannot (read|write) "):
         go([one()], tmp_path)
 
 
@@ -293,7 +322,7 @@ def test_an_interrupted_training_goes_on(tmp_path: Path, measured: list[Run], mo
     assert go([run], tmp_path)["done"] == 1
     assert steps == list(range(6))  # none twice
     whole = measure(run, tmp_path / "other", tmp_path / "afresh")
-    assert read_result(run.path(tmp_path / "results"))["each"] == whole["each"] and len(steps) == 12
+    assert result_of(run, tmp_path)["scores"] == whole["scores"] and len(steps) == 12
 
 
 # -- workers ---
@@ -311,20 +340,61 @@ def test_a_worker_that_is_killed_is_a_result_and_the_next_run_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ignoring: None
 ) -> None:
     monkeypatch.setattr(runner, "_serve", serve)
+    monkeypatch.setattr(runner, "SAVING", 600.0)
     runs, began = [one("killed"), one("complete"), one("star")], time.monotonic()
     assert go(runs, tmp_path) == {"done": 2, "failed": 1, "skipped": 0}
     assert time.monotonic() - began < runner.SAVING  # a worker that has nothing to do is not waited for
-    killed, complete, _ = (read_result(run.path(tmp_path / "results")) for run in runs)
+    killed, complete, _ = (result_of(run, tmp_path) for run in runs)
     assert killed["error"] == "the process ended with SIGKILL" and run_of(killed) == runs[0]
     assert killed["seconds"]["wall"] > 0 and killed["threads"] == 1 and "scores" not in killed
     here = measure(runs[1], tmp_path, tmp_path)
-    assert (complete["scores"], complete["each"]) == (here["scores"], here["each"])
+    assert complete["scores"] == here["scores"]
 
 
 def test_a_worker_that_dies_before_it_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "_serve", dead)
     assert go([one()], tmp_path) == {"done": 0, "failed": 1, "skipped": 0}
-    assert read_result(one().path(tmp_path / "results"))["error"] == "the process ended with exit code 3"
+    assert result_of(one(), tmp_path)["error"] == "the process ended with exit code 3"
+
+
+def test_ctrl_c_does_not_hit_the_imports_of_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_serve", blocked)
+    assert runner.Worker().measure(one(), tmp_path, tmp_path, 1) == {"blocked": True}
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_an_idle_worker_ignores_ctrl_c_and_a_busy_one_ends_quietly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(runner, "_serve", serve)
+    worker = runner.Worker()
+    assert worker.measure(one(), tmp_path, tmp_path, 1)["error"] is None
+    assert worker.process and worker.process.pid
+    first = worker.process
+    os.kill(worker.process.pid, signal.SIGINT)
+    with ThreadPoolExecutor(1) as pool:
+        asleep = pool.submit(worker.measure, one("asleep"), tmp_path, tmp_path, 1)
+        out = ""
+        while "asleep" not in out:
+            time.sleep(0.05)
+            out += capfd.readouterr().out
+        assert worker.process is first  # it lives
+        worker.stop(interrupt=True)
+        assert asleep.result()["error"] == "the process ended with exit code 0"
+    assert capfd.readouterr().err == ""
+
+
+def test_a_plan_that_is_done_interrupts_nobody(tmp_path: Path) -> None:
+    """Four workers end by themselves, without a word."""
+    command = [sys.executable, "-m", "geogae", "benchmark", "run", "--methods", "complete", "--seeds", "0-3"]
+    done = subprocess.run(
+        [*command, "--jobs", "4", "--threads", "1"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0 and all(line.startswith("note: ") for line in done.stderr.splitlines()), done.stderr
 
 
 ALONE = """
@@ -342,7 +412,7 @@ def test_a_worker_does_not_outlive_a_killed_plan(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
     )
     assert process.stdout and process.stdout.readline() == "asleep\n"  # the worker's, which holds the pipe open
     process.kill()

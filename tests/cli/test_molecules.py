@@ -26,7 +26,7 @@ class Model:
     def __init__(self, graphs: list[Graph | None]) -> None:
         self.graphs = graphs
 
-    def decode(self, z: np.ndarray) -> list[Graph | None]:
+    def inverse_transform(self, z: np.ndarray) -> list[Graph | None]:
         return self.graphs[: len(z)]
 
     def reconstruct(self, graphs: list[Graph]) -> list[tuple[Graph, Graph | None]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.server
 import logging
 import os
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from geogae import datasets
-from geogae.datasets import qm9, store
+from geogae.datasets import qm9, sources, store
 from geogae.errors import GeoGAEError
 from geogae.formats import write_tu
 from geogae.formats.packed import Packed
@@ -70,7 +71,9 @@ def test_embedded_mutag_is_that_of_the_collection() -> None:
 
 
 @needs_data
-@pytest.mark.parametrize("name", ["AIDS", "IMDB-BINARY", "SYNTHETICnew", "REDDIT-BINARY", "COLLAB"])
+@pytest.mark.parametrize(
+    "name", ["AIDS", "IMDB-BINARY", "SYNTHETICnew", "REDDIT-BINARY", pytest.param("COLLAB", marks=pytest.mark.slow)]
+)
 def test_the_table_of_the_paper(name: str, caplog: pytest.LogCaptureFixture) -> None:
     graphs = datasets.load(name, root=DATA)
     paper = datasets.catalogue.PAPER[name]
@@ -174,6 +177,26 @@ def test_a_download_that_fails(server: Path, cache: Path, content: bytes | None)
     assert not list(cache.glob("tu/*"))
 
 
+def test_a_download_with_another_checksum(server: Path, cache: Path) -> None:
+    """The zips of the paper's sets are known; another file of that name is refused, and not kept."""
+    write_tu(SMALL, server / "AIDS.zip")
+    with pytest.raises(
+        GeoGAEError, match=r"the download failed \(http://127.*AIDS\.zip.*hash.*does not match"
+    ) as caught:
+        datasets.load("AIDS")
+    assert "\n" not in str(caught.value)
+    assert not list(cache.glob("tu/*"))
+
+
+@needs_data
+def test_checksums_are_those_of_the_files() -> None:
+    for name, expected in sources.SHA256.items():
+        file = Path(DATA or "", f"{name}.zip")
+        if file.stat().st_size < 1 << 23:  # the larger ones take a while
+            assert hashlib.sha256(file.read_bytes()).hexdigest() == expected
+    assert sources.SHA256.keys() | {"QM9"} == set(datasets.names())
+
+
 def test_no_network() -> None:
     with pytest.raises(GeoGAEError, match=r"the download failed \(http://127\.0\.0\.1:9/none/aids2\.zip: "):
         datasets.load("aids2")
@@ -189,7 +212,9 @@ def test_a_cache_that_cannot_be_written(server: Path, tmp_path: Path, monkeypatc
 
 @pytest.mark.parametrize("name", ["../secret", "", "a/b", ".hidden"])
 def test_names_that_are_none(name: str) -> None:
-    with pytest.raises(GeoGAEError, match="is not the name of a data set; known names: MUTAG, AIDS"):
+    with pytest.raises(
+        GeoGAEError, match="is not the name of a data set; known names: MUTAG, AIDS, IMDB-BINARY, QM9, QM9-numbers"
+    ):
         datasets.load(name)
 
 

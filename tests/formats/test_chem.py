@@ -125,7 +125,7 @@ def test_what_is_valid_and_what_is_not(capfd: pytest.CaptureFixture[str]) -> Non
 
 def test_another_kind_of_graph_is_not_an_invalid_molecule() -> None:
     for read in (to_molecules, to_smiles_list):
-        with pytest.raises(GeoGAEError, match="the graph has 0 node_categorical columns; a molecule needs 1 to 3"):
+        with pytest.raises(GeoGAEError, match="graph 1 has 0 node_categorical columns; a molecule needs 1 to 3"):
             read([from_smiles("C"), Graph(1)])
 
 

@@ -13,9 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from geogae import datasets
 from geogae.errors import GeoGAEError
 from geogae.files import atomic_path, cache_folder
 from geogae.formats import iter_jsonl, read, read_graph6, read_jsonl, read_tu, write, write_graph6, write_tu
+from geogae.formats.packed import checksum
 from geogae.graph import Graph
 from strategies import graph_lists, graphs
 
@@ -91,8 +93,8 @@ def test_jsonl_is_read_one_line_at_a_time(tmp_path: Path) -> None:
         ('{"n": 1, "edges": [], "colour": 1}', "line 2: unknown key 'colour'; the keys are n, edges"),
         ('{"n": 0, "edges": []}', "line 2: .*at least 1, not n=0"),
         (
-            '{"n": 1000000000000000000000, "edges": []}',
-            "line 2: .*at most 2147483647 nodes, not n=1000000000000000000000",
+            '{"n": 2000000, "edges": []}',
+            "line 2: 2,000,000 nodes in one graph, and the limit is 1,000,000; .* GEOGAE_MAX_NODES=2000000",
         ),
         ('{"n": "two", "edges": [[0, 1]]}', "line 2: .*at least 1, not n='two'"),
         ('{"n": 2, "edges": [[0, 5]]}', r"line 2: edge \(0, 5\) is out of range"),
@@ -149,15 +151,16 @@ def test_headers_and_mixed_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("D", "'D' is not graph6; the line may be cut off"),
+        ("D", "'D' is not graph6 or sparse6; the line may be cut off"),
         ("Bgg", "'Bgg' is not graph6"),
+        ("~", "'~' is not graph6"),
         ("B g", "' ' does not occur in graph6"),
         ("?", "at least 1, not n=0"),
-        (":", "':' is not sparse6"),
+        (":", "'' is not graph6 or sparse6"),
         (":?", "at least 1, not n=0"),
         ("&B", "this is digraph6, a directed graph"),
-        (":~~?@????", "states 16,777,216 nodes; more than 10,000,000"),
-        (":~~~~~~~~", "more than 10,000,000 are not read"),
+        (":~~?@????", "16,777,216 nodes in one graph, and the limit is 1,000,000"),
+        (":~~~~~~~~", "68,719,476,735 nodes in one graph, and the limit is 1,000,000"),
         (";Bc", "this is incremental sparse6"),
     ],
 )
@@ -244,9 +247,18 @@ def test_tu_line_ends_spaces_and_regression_targets(tmp_path: Path) -> None:
 def test_tu_policy(tmp_path: Path) -> None:
     bare = dict.fromkeys(["node_labels", "node_attributes", "edge_labels", "edge_attributes", "graph_labels"])
     folder = folder_of(tmp_path, A="1, 2\n2, 1\n2, 1\n3, 3\n4, 5\n", **bare)
-    how = {"self_loops": "drop", "duplicates": "merge"}
-    assert read_tu(folder, **how, directed="either") == [Graph(3, [(0, 1)]), Graph(2, [(0, 1)])]
-    assert read_tu(folder, **how, directed="both") == [Graph(3, [(0, 1)]), Graph(2)]
+    assert read_tu(folder, directed="either") == [Graph(3, [(0, 1)]), Graph(2, [(0, 1)])]
+    assert read_tu(folder, directed="both") == [Graph(3, [(0, 1)]), Graph(2)]
+
+
+def test_a_tu_set_is_read_alike_by_path_and_by_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Repeated arcs are merged and self-loops dropped, and the log says so once."""
+    bare = dict.fromkeys(["node_labels", "node_attributes", "edge_labels", "edge_attributes", "graph_labels"])
+    folder = folder_of(tmp_path, A="1, 2\n2, 1\n2, 1\n3, 3\n4, 5\n5, 4\n", **bare)
+    by_path = read(folder)
+    assert by_path == datasets.load("DS", root=tmp_path) == [Graph(3, [(0, 1)]), Graph(2, [(0, 1)])]
+    said = "1 self-loops dropped, 1 repeated arcs merged"
+    assert caplog.messages == [f"{folder}: {said}", f"DS: {said}"]
 
 
 @pytest.mark.parametrize(
@@ -276,8 +288,22 @@ def test_tu_policy(tmp_path: Path) -> None:
         ({"node_attributes": "1\n2\n1e99\n4\n5\n"}, r"DS_node_attributes\.txt line 3: 1e99 is not a finite number"),
         ({"node_attributes": "1\n2\nhot\n4\n5\n"}, r"DS_node_attributes\.txt line 3: 'hot' is not a number"),
         ({"node_attributes": "1\n2\n3, 4\n4\n5\n"}, r"DS_node_attributes\.txt line 3: 2 values instead of 1"),
-        ({"A": "1, 1\n" + TRIANGLE_AND_EDGE["A"][5:]}, r"DS_A\.txt line 1: self-loop at node 1 .*self_loops='drop'"),
-        ({"A": TRIANGLE_AND_EDGE["A"].replace("5, 4", "4, 5")}, r"DS_A\.txt line 8: edge \(4, 5\) is given again"),
+        (
+            {"A": "1, 1\n" + TRIANGLE_AND_EDGE["A"][5:], "self_loops": "error"},
+            r"DS_A\.txt line 1: self-loop at node 1 .*self_loops='drop'",
+        ),
+        (
+            {"A": TRIANGLE_AND_EDGE["A"].replace("5, 4", "4, 5"), "duplicates": "error"},
+            r"DS_A\.txt line 8: edge \(4, 5\) is given again",
+        ),
+        (
+            {
+                "A": TRIANGLE_AND_EDGE["A"] + "5, 4\n",
+                "edge_labels": "7\n7\n8\n8\n9\n9\n0\n0\n1\n",
+                "edge_attributes": None,
+            },
+            r"DS_A\.txt line 9: edge \(5, 4\) has edge_categorical \[1\], but it was given with \[0\] before",
+        ),
         (
             {"A": "1, 2\n", "edge_labels": None, "edge_attributes": None},
             r"DS_A\.txt line 1: arc \(1, 2\) has no reverse",
@@ -286,8 +312,9 @@ def test_tu_policy(tmp_path: Path) -> None:
     ],
 )
 def test_malformed_tu(tmp_path: Path, changes: dict, message: str) -> None:
+    policy = {key: changes.pop(key) for key in ("self_loops", "duplicates") if key in changes}
     with pytest.raises(GeoGAEError, match=message) as caught:
-        read_tu(folder_of(tmp_path, **changes))
+        read_tu(folder_of(tmp_path, **changes), **policy)
     assert "\n" not in str(caught.value)
 
 
@@ -295,14 +322,14 @@ def test_tu_places_that_hold_no_set(tmp_path: Path) -> None:
     with pytest.raises(GeoGAEError, match=r"none\.zip does not exist"):
         read_tu(tmp_path / "none.zip")
     (tmp_path / "bad.zip").write_text("no zip")
-    with pytest.raises(GeoGAEError, match=r"bad\.zip is neither a folder nor a zip"):
+    with pytest.raises(GeoGAEError, match=r"bad\.zip is not a folder or a zip in TU format that can be read"):
         read_tu(tmp_path / "bad.zip")
     whole = tmp_path / "cut.zip"
     write_tu([Graph(50, [(i, i + 1) for i in range(49)])], whole)
     content = bytearray(whole.read_bytes())
     content[60:80] = bytes(20)
     whole.write_bytes(content)
-    with pytest.raises(GeoGAEError, match=r"cut\.zip/cut_A\.txt cannot be read"):
+    with pytest.raises(GeoGAEError, match=r"cut\.zip is not a zip in TU format that can be read \(.*decompressing"):
         read_tu(whole)
 
 
@@ -330,21 +357,38 @@ def test_damaged_packed_files(tmp_path: Path) -> None:
     file = tmp_path / "a.npz"
     write([Graph(3, [(0, 1), (1, 2)], node_continuous=[1, 2, 3])], file)
     stored = dict(np.load(file))
+    arrays = {field: array for field, array in stored.items() if field not in ("format", "checksum")}
     for changes, message in [
         ({"edges": np.array([[0, 1], [1, 3]])}, "out of range or out of order"),
         ({"edges": np.array([[1, 2], [0, 1]])}, "out of range or out of order"),
-        ({"edges": np.array([[0, 1]])}, r"edges has shape \(1, 2\), not 2 rows"),
-        ({"sizes": np.array([0])}, "damaged"),
+        ({"edges": np.array([[0, 1]])}, "number of nodes or edges is out of range"),
+        ({"edges": np.array([[0, 1], [0, 2], [1, 2]])}, r"edges has shape \(3, 2\), not 2 rows"),
+        ({"edges": np.array([0, 1])}, "edges has another shape"),
+        ({"sizes": np.array([0])}, "number of nodes or edges is out of range"),
+        ({"sizes": np.array([3.0])}, "sizes holds float64, not whole numbers"),
+        ({"sizes": np.array([3], np.uint64)}, "sizes holds uint64, not whole numbers"),
+        ({"sizes": np.array([2_000_000])}, "2,000,000 nodes in one graph, and the limit is 1,000,000"),
+        ({"edge_counts": np.array([-1])}, "number of nodes or edges is out of range"),
+        ({"node_categorical": np.zeros((3, 1))}, "node_categorical holds float64, not whole numbers"),
+        ({"labels": np.array(["one"])}, "labels holds <U3, not numbers"),
+        ({"names": np.array([1])}, "names holds int64, not text"),
         ({"node_continuous": np.full((3, 1), np.nan, np.float32)}, "not finite"),
         ({"node_continuous": np.zeros(3, np.float32)}, r"node_continuous has shape \(3,\)"),
-        ({"format": np.array("something else")}, "holds 'something else', not 'geogae graphs 1'"),
-        ({"edges": np.array([[None, None]])}, "damaged"),
+        ({"format": np.array("something else")}, "holds 'something else', not 'geogae graphs 2'"),
+        ({"edges": np.array([[None, None]])}, r"edges\.npy: it holds object, not numbers"),
     ]:
-        np.savez(file, **stored | changes)
+        sums = (
+            {} if "edges" in changes and changes["edges"].dtype == object else {"checksum": checksum(arrays | changes)}
+        )
+        np.savez(file, **stored | changes | {key: np.array(value) for key, value in sums.items()})
         with pytest.raises(GeoGAEError, match=message):
             read(file)
+        if "format" not in changes and sums:
+            np.savez(file, **stored | changes)
+            with pytest.raises(GeoGAEError, match=r"a\.npz is damaged: its checksum does not agree"):
+                read(file)
     file.write_bytes(file.read_bytes()[:100])
-    with pytest.raises(GeoGAEError, match=r"a\.npz is not a file of packed graphs, or it is damaged"):
+    with pytest.raises(GeoGAEError, match=r"a\.npz is not a file of packed graphs that can be read"):
         read(file)
 
 

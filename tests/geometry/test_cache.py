@@ -11,10 +11,10 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from families import plain, random_graph, shuffled
 from hypothesis import given
 from hypothesis import strategies as st
 
+from families import plain, random_graph, shuffled
 from geogae.errors import GeoGAEError
 from geogae.geometry import fitting
 from geogae.geometry.cache import CloudCache, Fit

@@ -12,9 +12,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from families import FAMILIES, assert_same, copies, plain, random_graph, shuffled
 from hypothesis import given, settings
 
+from families import FAMILIES, assert_same, copies, plain, random_graph, shuffled
 from geogae import datasets
 from geogae.errors import GeoGAEError
 from geogae.geometry import canonical, fitting

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from families import plain, random_graph
 from networkx import cycle_graph, path_graph
 
+from families import plain, random_graph
 from geogae.geometry.cloud import intersection_rule, margins
 from geogae.geometry.differentiable import focal
 from geogae.geometry.differentiable import margins as torch_margins

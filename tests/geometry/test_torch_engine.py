@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from families import plain, random_graph
 from networkx import complete_graph, cycle_graph, path_graph
 
+from families import plain, random_graph
 from geogae.geometry import descent, fitting, torch_engine
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.torch_engine import descend_batch

@@ -5,8 +5,8 @@ from math import exp, hypot, log, log1p
 import pytest
 import torch
 
-from geogae import losses
-from geogae.model.features import Attributes
+from geogae.autoencoders.transformer import losses
+from geogae.autoencoders.transformer.features import Attributes
 
 
 def softplus(x):

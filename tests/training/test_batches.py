@@ -8,9 +8,10 @@ import torch
 from toys import toy_clouds
 
 from geogae import Graph, datasets, fit_clouds
-from geogae.attributes import Schema
+from geogae.autoencoders.attributes import Schema
+from geogae.autoencoders.transformer.sequences import Sequences
 from geogae.errors import GeoGAEError
-from geogae.training.batches import Sequences, epoch_batches
+from geogae.training.batches import epoch_batches
 from geogae.training.distributed import Processes
 
 SIZES = np.random.default_rng(0).integers(1, 40, 1003)

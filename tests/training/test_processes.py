@@ -20,7 +20,6 @@ from toys import files, same, timeless
 
 from geogae import datasets, formats
 from geogae.cli import main
-from geogae.saved import WEIGHTS
 from geogae.training.checkpoint import load_checkpoint
 from geogae.training.loop import METRICS, STATE
 
@@ -96,8 +95,13 @@ def whole(folder: Path) -> Path:
     return folder / "whole"
 
 
+def weights(run: Path) -> dict:
+    [path] = run.glob("model-*.safetensors")
+    return load_file(path)
+
+
 def assert_alike(run: Path, whole: Path) -> None:
-    assert same(load_file(run / WEIGHTS), load_file(whole / WEIGHTS))
+    assert same(weights(run), weights(whole))
     (tensors, facts), (expected, expected_facts) = load_checkpoint(run / STATE), load_checkpoint(whole / STATE)
     assert same(tensors, expected) and facts["step"] == expected_facts["step"] == 4 * EPOCHS
     assert timeless(rows(run)) == timeless(rows(whole))

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from geogae import HyperballCloud
-from geogae.training.batches import Batch, Sequences
+from geogae.autoencoders.transformer.sequences import Batch, Sequences
 from geogae.training.loop import Trainer, deterministic
 
 TOY: dict[str, Any] = {"lr": 0.01, "batch_size": 4, "epochs": 5, "minutes": None, "validations": 5}

@@ -22,14 +22,14 @@ __all__ = [
     "reconstruct",
 ]
 
-AUTOENCODERS: dict[str, str | type[Autoencoder]] = {  # a class, or where it is
+AUTOENCODERS: dict[str, str | type[Autoencoder[Any]]] = {  # a class, or where it is
     "refined": "geogae.autoencoders.refined:RefinedAutoencoder",
     "sequential": "geogae.autoencoders.transformer.sequential:SequentialAutoencoder",
     "linear": "geogae.autoencoders.linear:LinearAutoencoder",
 }
 
 
-def find(name: str) -> type[Autoencoder]:
+def find(name: str) -> type[Autoencoder[Any]]:
     """The class of an architecture; an unknown name is an error that lists the valid ones."""
     entry = AUTOENCODERS.get(name) if isinstance(name, str) else None
     if entry is None:

@@ -14,11 +14,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from geogae import metrics
@@ -28,6 +28,9 @@ from geogae.geometry import fitting
 from geogae.geometry.cloud import HyperballCloud
 from geogae.graph import Graph
 from geogae.training.distributed import Processes
+
+if TYPE_CHECKING:
+    from geogae.autoencoders.descriptor import Descriptor
 
 log = logging.getLogger("geogae")
 
@@ -95,6 +98,7 @@ class Autoencoder(ABC, Generic[R]):
 
     latent_dim: int
     attributes: str  # "ignored", "encoded" or "decoded"
+    descriptor: Descriptor | None = None  # of the first numbers of z, where they are one
 
     @abstractmethod
     def fit(
@@ -126,6 +130,10 @@ class Autoencoder(ABC, Generic[R]):
     @abstractmethod
     def from_state(cls, state: State, **parameters: Any) -> Self:
         """The fitted autoencoder again; a state that does not fit the parameters is a ValueError or KeyError."""
+
+    def basis(self) -> NDArray[np.float64]:
+        """An invertible map (m, m) of z, in whose numbers, one after the other, z is easiest to model."""
+        return np.eye(self.latent_dim)
 
     def lossy(self, reading: R) -> str | None:
         """Why a graph may not come back whole, or None: it is larger than all in training, say."""
@@ -199,6 +207,18 @@ def torch_device(name: str) -> torch.device:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     return torch.device(name)
+
+
+def as_vectors(z: ArrayLike) -> NDArray[np.float32]:
+    """One vector or rows of vectors, as float32."""
+    try:
+        given = np.asarray(z)
+        if given.dtype.kind not in "biuf":
+            raise TypeError
+        with np.errstate(over="ignore"):  # what is too large is infinite then, which is an error of its own
+            return given.astype(np.float32)
+    except (TypeError, ValueError, RuntimeError):  # torch has the last for what needs a gradient
+        raise GeoGAEError("z must be real numbers: one vector or a (count, latent_dim) array") from None
 
 
 def check_latent(z: NDArray[np.float32], latent_dim: int) -> None:

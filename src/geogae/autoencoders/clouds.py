@@ -8,7 +8,7 @@ from typing import Literal, Self
 import torch
 
 from geogae.autoencoders.base import State, check_choice, check_number
-from geogae.autoencoders.consensus import Consensus, consensus_clouds, make_consensus
+from geogae.autoencoders.consensus import Consensus, clouds_in_slots, consensus_clouds, make_consensus
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import fit_clouds
 from geogae.geometry.ordering import ORDERS
@@ -41,11 +41,14 @@ class CloudReader:
     def read(self, graphs: Sequence[Graph], *, n_jobs: int = 1, progress: bool = False) -> list[HyperballCloud]:
         if self.consensus is not None:
             return consensus_clouds(graphs, self.consensus, progress=progress)
-        return fit_clouds(
-            graphs, self.dim, order=self.order,  # type: ignore[arg-type]
-            margin=self.margin, n_jobs=max(n_jobs, torch.get_num_threads()),
-            progress=progress,
-        )  # fmt: skip
+        jobs = max(n_jobs, torch.get_num_threads())
+        return fit_clouds(graphs, self.dim, order=self.order, margin=self.margin, n_jobs=jobs, progress=progress)
+
+    def read_edited(self, graphs: Sequence[Graph]) -> list[HyperballCloud]:
+        """Clouds for training, by one try and not kept in the cache; graphs come numbered by the consensus, if any."""
+        if self.consensus is not None:
+            return clouds_in_slots(graphs, self.consensus)
+        return fit_clouds(graphs, self.dim, order=self.order, margin=self.margin, tries=1, n_jobs=1, cache=False)
 
     def why_not(self, graph: Graph) -> str | None:
         if self.consensus is not None and graph.n != self.consensus.graph.n:

@@ -99,6 +99,12 @@ def consensus_clouds(graphs: Sequence[Graph], consensus: Consensus, *, progress:
     return clouds
 
 
+def clouds_in_slots(graphs: Sequence[Graph], consensus: Consensus) -> list[HyperballCloud]:
+    """Clouds of graphs whose node i is slot i already."""
+    slots = np.arange(consensus.graph.n)
+    return [_fit_near(graph, slots, consensus.balls) for graph in graphs]
+
+
 def _report(clouds: Sequence[HyperballCloud]) -> None:
     """Say which clouds are inexact, and how many graphs have no canonical numbering."""
     inexact = [cloud.graph.name or f"#{i}" for i, cloud in enumerate(clouds) if cloud.graph and not cloud.exact]

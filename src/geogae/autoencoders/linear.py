@@ -32,8 +32,9 @@ from geogae.autoencoders.base import (
     torch_device,
 )
 from geogae.autoencoders.clouds import CloudReader
-from geogae.autoencoders.linear_decoder import NOISE, LinearDecoder
-from geogae.autoencoders.slots import FEATURES, Attributes, Leaves, SlotFeature, SlotFeatures, SlotValues, Twins
+from geogae.autoencoders.descriptor import Descriptor
+from geogae.autoencoders.linear_decoder import NOISE, LinearDecoder, Parts
+from geogae.autoencoders.slots import FEATURES, Attributes, Folded, Leaves, SlotFeature, SlotFeatures, SlotValues, Twins
 from geogae.autoencoders.slots.base import without_columns
 from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import HyperballCloud, graphs_of_balls
@@ -41,9 +42,11 @@ from geogae.graph import Graph
 
 BATCH = 256  # graphs at a time
 PAIRS = 1 << 26  # of nodes in a batch at most: 64 MiB of adjacency
+DESCRIBED, LEAST_DESCRIBED = 16, 128  # numbers of a descriptor, and of z that has one unless asked otherwise
 ROOM = 4  # times the largest graph of the fit is the largest that can be encoded
 FOLDS: tuple[tuple[str, type[Leaves] | type[Twins]], ...] = (("leaves", Leaves), ("twins", Twins))  # in this order
-CLEAR, PERHAPS = 0.5, 0.8  # shares of nodes left, below which nodes are folded, and below which validation decides
+PERHAPS = 0.8  # share of nodes left, below which validation graphs decide whether nodes are folded
+CLEAR = 0.5  # share left, below which leaves are folded without a trial: the clouds of the whole graphs cost too much
 
 
 class CloudReading(NamedTuple):
@@ -66,6 +69,10 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         consensus: whether nodes are ordered by matching to the consensus of the training graphs, all of one size.
         leaves: ``"kept"`` as slots, ``"folded"`` into counts, or ``"auto"``: as validation graphs come back better.
         twins: the same for adjacent twins.
+        contexts: whether categories are written as ranks among what is expected in their context (fewest numbers of z),
+            or as they are (a z that is easier to draw from).
+        descriptor: numbers of z that say what the graph is like, before the code that says which one it is; ``"auto"``
+            for 16 if z has at least 128 numbers, else none.
         device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
         seed: of the graphs that are held out if there is a choice to make and no validation graphs.
     """
@@ -81,6 +88,8 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         consensus: bool = False,
         leaves: Literal["auto", "folded", "kept"] = "kept",
         twins: Literal["auto", "folded", "kept"] = "kept",
+        contexts: bool = True,
+        descriptor: int | Literal["auto"] = 0,
         device: str = "auto",
         seed: int = 0,
     ) -> None:
@@ -90,10 +99,15 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
             check_choice(name, fold, ("auto", "folded", "kept"))
             if fold == "folded" and consensus:
                 raise GeoGAEError(f"{name}='folded' leaves graphs of many sizes; consensus=True needs one: keep {name}")
+        check_choice("contexts", contexts, (True, False))
+        if descriptor == "auto":
+            descriptor = DESCRIBED if latent_dim >= LEAST_DESCRIBED else 0
+        check_number("descriptor", descriptor, int, 0, latent_dim - 2)
         check_device(device)
         check_number("seed", seed, int, 0)
         self.latent_dim, self.attributes, self.device, self.seed = latent_dim, attributes, device, seed
-        self.leaves, self.twins = leaves, twins
+        self.leaves, self.twins, self.contexts = leaves, twins, contexts
+        self.descriptor = Descriptor(descriptor) if descriptor else None
         self.cloud_parameters = {"dim": dim, "order": order, "margin": margin, "consensus": consensus}
         self.reader = CloudReader(**self.cloud_parameters)  # type: ignore[arg-type]
         self.schema: Schema | None = None
@@ -112,6 +126,8 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         candidates = self._foldings(graphs)
         if len(candidates) > 1:
             graphs, validation = hold_out(graphs, validation, self.seed)
+        if self.descriptor is not None:
+            self.descriptor.fit([self._stripped(graph) for graph in graphs])
         self.max_nodes = ROOM * max(graph.n for graph in [*graphs, *(validation or ())])
         history: list[dict[str, Any]] = []
         best, kept = -np.inf, None
@@ -144,7 +160,8 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
                 continue
             feature = kind.of(plain)
             left = sum(feature.fold(graph).core.n for graph in plain) / sum(graph.n for graph in plain)
-            choices.append((True,) if left < CLEAR else (False, True) if left < PERHAPS else (False,))
+            clear = name == "leaves" and left < CLEAR
+            choices.append((True,) if clear else (False, True) if left < PERHAPS else (False,))
         return [(leaves, twins) for leaves, twins in product(*choices)]
 
     def _fit(
@@ -153,32 +170,35 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         """Fit with some folds; the readings of the validation graphs."""
         features: list[SlotFeature] = []
         cores = [self._stripped(graph) for graph in graphs]
-        for (_, kind), folded in zip(FOLDS, folds, strict=True):
-            if folded:
+        for (_, kind), chosen in zip(FOLDS, folds, strict=True):
+            if chosen:
                 feature = kind.of(cores)
                 features.append(feature)
-                cores = [feature.fold(core).core for core in cores]
+                cores = [feature.fold(core).core for core in cores] if kind is Leaves else cores
         self.features = SlotFeatures(features)
         self.reader = CloudReader(**self.cloud_parameters)  # type: ignore[arg-type]
-        readings = self._read(graphs, self.reader.fit(cores, progress=progress))
+        folded = [self.features.fold(self._stripped(graph)) for graph in graphs]
+        readings = self._read(graphs, folded, self.reader.fit([core for core, _ in folded], progress=progress))
         held_out = self._read_all(validation, progress=progress)
         if self.schema is not None:
             count = self.features.columns
             train = [without_columns(reading.core, count) for reading in readings]
             rest = [without_columns(reading.core, count)[0] for reading in held_out]
-            own = Attributes.of(self.schema, train, rest, self.latent_dim, self.attributes == "decoded")
+            own = Attributes.of(self.schema, train, rest, self.latent_dim, self.attributes == "decoded", self.contexts)
             self.features = SlotFeatures([*features, own])
-        slots = max(reading.core.n for reading in [*readings, *held_out])
-        self.decoder = self._built(self.reader.dim, slots)
-        self.decoder.fit([_slots(reading, self.features) for reading in readings], self.features.random_axes)
+        self.decoder = self._built(self.reader.dim, max(reading.core.n for reading in [*readings, *held_out]))
+        slots = [_slots(reading, self.features) for reading in readings]
+        self.decoder.fit(slots, self.features.random_axes, self.describe(readings))
         return held_out
 
     def _built(self, dim: int | str, slots: int) -> LinearDecoder:
         coefficients = self.features.coefficients
-        if coefficients > self.latent_dim - 2:
-            raise GeoGAEError(f"latent_dim={self.latent_dim} leaves no number for the cloud; take {coefficients + 2}")
-        width = int(dim) + self.features.width
-        decoder = LinearDecoder(width, slots=slots, latent_dim=self.latent_dim, coefficients=coefficients)
+        described = 0 if self.descriptor is None else self.descriptor.k
+        if coefficients + described > self.latent_dim - 2:
+            least = coefficients + described + 2
+            raise GeoGAEError(f"latent_dim={self.latent_dim} leaves no number for the cloud; take {least}")
+        shape = {"slots": slots, "latent_dim": self.latent_dim, "coefficients": coefficients, "described": described}
+        decoder = LinearDecoder(int(dim) + self.features.width, **shape)
         return decoder.to(torch_device(self.device)).eval()
 
     # -- read ---------------------------------------------------------------------------------------------------------
@@ -205,16 +225,21 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         return graph.topology() if self.attributes == "ignored" else graph
 
     def _read_all(self, graphs: Sequence[Graph], **how: Any) -> list[CloudReading]:
-        cores = [self.features.fold(self._stripped(graph))[0] for graph in graphs]
-        return self._read(graphs, self.reader.read(cores, **how) if graphs else [])
+        folded = [self.features.fold(self._stripped(graph)) for graph in graphs]
+        return self._read(graphs, folded, self.reader.read([core for core, _ in folded], **how) if graphs else [])
 
-    def _read(self, graphs: Sequence[Graph], clouds: Sequence[HyperballCloud]) -> list[CloudReading]:
+    def _read(
+        self,
+        graphs: Sequence[Graph],
+        folded: Sequence[tuple[Graph, Sequence[Folded]]],
+        clouds: Sequence[HyperballCloud],
+    ) -> list[CloudReading]:
         readings = []
-        for graph, cloud in zip(graphs, clouds, strict=True):
+        for graph, (_, steps), cloud in zip(graphs, folded, clouds, strict=True):
             assert cloud.graph is not None
             order = cloud.order
-            for folded in reversed(self.features.fold(self._stripped(graph))[1]):
-                order = folded.order(order)
+            for step in reversed(steps):
+                order = step.order(order)
             readings.append(CloudReading(graph.relabel(order), cloud.graph.relabel(cloud.order), cloud.balls))
         return readings
 
@@ -225,8 +250,12 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
     ) -> NDArray[np.float32]:
         z = np.empty((len(readings), self.latent_dim), dtype=np.float32)
         batches = list(_by_size([reading.core.n for reading in readings], batch_size or BATCH))
-        work = (delayed(self.encode_batch)([readings[i] for i in batch]) for batch in batches)
-        for batch, codes in zip(batches, Parallel(n_jobs=n_jobs, prefer="threads")(work), strict=True):
+        parts = [[readings[i] for i in batch] for batch in batches]
+        if len(parts) == 1 or n_jobs == 1:
+            found = map(self.encode_batch, parts)
+        else:
+            found = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(self.encode_batch)(part) for part in parts)
+        for batch, codes in zip(batches, found, strict=True):
             z[batch] = codes
         return z
 
@@ -235,16 +264,29 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         """z of readings of like size, (B, m)."""
         written = [self.features.write(reading.core) for reading in readings]
         slots, sizes, noise = self._padded(readings, written)
-        components = self.decoder.components(slots, sizes, noise)
-        components = self.refined(components, readings, written)
+        descriptors = torch.from_numpy(self.describe(readings)).to(slots.device)
+        components = self.decoder.components(slots, sizes, noise, descriptors)
+        components = self.refined(components, readings, written, descriptors)
         coefficients = torch.from_numpy(np.stack([own.coefficients for own in written])).to(components)
-        z = self.decoder.assembled(sizes, components, coefficients)
+        z = self.decoder.assembled(Parts(descriptors, sizes, components, coefficients))
         if self.features.coefficients:
             z = self._with_decoded_coefficients(z, readings)
         return z.cpu().numpy()
 
-    def refined(self, components: Tensor, readings: Sequence[CloudReading], written: Sequence[SlotValues]) -> Tensor:
-        """Components (B, k) that decode better; here they stay as they are."""
+    def describe(self, readings: Sequence[CloudReading]) -> NDArray[np.float32]:
+        """The descriptors that z holds, (B, h)."""
+        if self.descriptor is None:
+            return np.empty((len(readings), 0), np.float32)
+        return self.descriptor.describe([self._stripped(reading.ordered) for reading in readings])
+
+    def refined(
+        self,
+        components: Tensor,
+        readings: Sequence[CloudReading],
+        written: Sequence[SlotValues],
+        descriptors: Tensor,
+    ) -> Tensor:
+        """Components (B, k) that decode better beside ``descriptors`` (B, h); here they stay as they are."""
         return components
 
     def _padded(
@@ -276,7 +318,10 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
             true, counts = without_columns(reading.core, count)
             found.append(attributes.coefficients_beside(true, core, nodes[row, : core.n, -attributes.width :], counts))
         parts = self.decoder.parts(z)
-        return self.decoder.assembled(parts.sizes, parts.components, torch.from_numpy(np.stack(found)).to(z))
+        return self.decoder.assembled(parts._replace(coefficients=torch.from_numpy(np.stack(found)).to(z)))
+
+    def basis(self) -> NDArray[np.float64]:
+        return self.decoder.slot_basis()
 
     # -- decode -------------------------------------------------------------------------------------------------------
 
@@ -307,6 +352,8 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         tensors = prefixed("decoder", self.decoder.state_dict(), ".") | prefixed("features", features.tensors, ".")
         facts = {"slots": self.decoder.slots, "max_nodes": self.max_nodes, "reader": dict(reader.facts)}
         facts["features"] = dict(features.facts)
+        if self.descriptor is not None:
+            tensors |= prefixed("descriptor", self.descriptor.state().tensors, ".")
         return State(tensors | prefixed("reader", reader.tensors, "."), facts)
 
     @classmethod
@@ -316,6 +363,9 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         model.reader.restored(State(parts_of(tensors, "reader."), facts["reader"]))
         model.features = SlotFeatures.from_state(State(parts_of(tensors, "features."), facts["features"]), FEATURES)
         model.schema = next((f.schema for f in model.features.features if isinstance(f, Attributes)), None)
+        if model.descriptor is not None:
+            described = State(parts_of(tensors, "descriptor."), {"k": model.descriptor.k})
+            model.descriptor = Descriptor.from_state(described)
         model.max_nodes = _size("max_nodes", facts)
         model.decoder = model._built(model.reader.dim, _size("slots", facts))
         model.decoder.load_state_dict(dict(parts_of(tensors, "decoder.")))

@@ -20,42 +20,66 @@ from torch import Tensor, nn
 
 NOISE = 1e-3  # standard deviation, in the units of the balls, to which slots are met; margins are wider by far
 BLOCK = 16  # slots that are read at a time
+CODE = 0.02  # variance of the code in z, against that of the descriptor
+RIDGE = 1e-3  # of the regression on descriptors, in units of their mean square
 LEAST = 0.1  # deviation that any axis is given: training graphs that do not move along it prove little
 
 
 class Parts(NamedTuple):
-    """The named parts of z."""
+    """The named parts of z: the descriptor, and the code, which is all else."""
 
+    descriptors: Tensor  # (B, h)
     sizes: Tensor  # (B,), numbers of slots, as real numbers
     components: Tensor  # (B, k), along the axes
     coefficients: Tensor  # (B, q), of the whole graph, in no slot
 
 
 class LinearDecoder(nn.Module):
-    """z (B, m) is the size, k components and q graph coefficients; nothing here is trained by gradients.
+    """z (B, m) is h numbers of a descriptor, the size, k components and q graph coefficients.
+
+    Nothing here is trained by gradients. The descriptor gives the expected slots, the components the rest.
 
     ``slots`` is the size of the largest training graph. Slots beyond it have random loadings (:meth:`extended`): a
     larger graph has numbers of z to be written with, and no number of a graph that fits changes.
     """
 
-    def __init__(self, width: int, *, slots: int, latent_dim: int, coefficients: int = 0) -> None:
+    def __init__(self, width: int, *, slots: int, latent_dim: int, coefficients: int = 0, described: int = 0) -> None:
         super().__init__()
         self.width, self.slots, self.latent_dim = width, slots, latent_dim
-        self.count = latent_dim - 1 - coefficients  # k
+        self.described = described  # h
+        self.count = latent_dim - 1 - coefficients - described  # k
         self.mean: Tensor
         self.axes: Tensor
         self.deviations: Tensor
         self.spread: Tensor
+        self.slopes: Tensor
+        self.unit: Tensor
         self.register_buffer("mean", torch.zeros(slots * width))
+        self.register_buffer("slopes", torch.zeros(described, slots * width))  # of the slots on the descriptor
+        self.register_buffer("unit", torch.ones(()))  # the code in z is the code times this
         self.register_buffer("axes", torch.zeros(self.count, slots * width))  # orthonormal rows; 0 beyond the rank
         self.register_buffer("deviations", torch.zeros(self.count))  # of the training graphs along each axis
         self.register_buffer("spread", torch.zeros(2, width))  # mean and deviation of each place, over all slots
 
-    def fit(self, slots: Sequence[NDArray[np.float32]], random_share: float = 0.0) -> None:
-        """Principal axes of slots (n, w) of many graphs, empty ones being zero; ``random_share`` of them at random."""
+    def fit(
+        self,
+        slots: Sequence[NDArray[np.float32]],
+        random_share: float = 0.0,
+        descriptors: NDArray[np.float32] | None = None,
+    ) -> None:
+        """Principal axes of slots (n, w) of many graphs, empty ones being zero; ``random_share`` of them at random.
+
+        With ``descriptors`` (G, h) slots are regressed on them first, and the axes are those of what is left. The code
+        is then written so small that the descriptor decides the distances between z.
+        """
         padded = np.zeros((len(slots), self.slots, self.width))
         for row, own in enumerate(slots):
             padded[row, : len(own)] = own
+        if descriptors is not None and self.described:
+            flat = padded.reshape(len(slots), -1)
+            slopes = regressed(flat - flat.mean(0), descriptors.astype(np.float64))
+            self.slopes.copy_(torch.from_numpy(slopes))
+            padded = (flat - descriptors.astype(np.float64) @ slopes).reshape(padded.shape)
         drawn = min(round(random_share * self.count), self.count - 1)
         mean, axes, deviations = principal_components(padded.reshape(len(slots), -1), self.count - drawn)
         axes = completed(axes, self.count - drawn)
@@ -63,9 +87,13 @@ class LinearDecoder(nn.Module):
         if drawn:
             more, their_deviations = random_axes(axes, padded, np.array([len(own) for own in slots]), drawn)
             axes, deviations = np.concatenate([axes, more]), np.concatenate([deviations, their_deviations])
+        if self.described:
+            sizes = np.array([len(own) for own in slots])
+            self.unit.fill_(np.sqrt(CODE * self.described / max(sizes.var() + (deviations**2).sum(), LEAST)))
         every = np.concatenate(slots).astype(np.float64)  # (all nodes, w)
         self.mean.copy_(torch.from_numpy(mean))
         self.axes[: len(axes)] = torch.from_numpy(axes)
+        self.deviations.fill_(1)  # beyond the rank: these axes move further slots alone
         self.deviations[: len(axes)] = torch.from_numpy(deviations.clip(LEAST))
         self.spread.copy_(torch.from_numpy(np.stack([every.mean(0), every.std(0)])))
 
@@ -80,39 +108,70 @@ class LinearDecoder(nn.Module):
         further = range(self.slots, n)
         drawn = [np.random.default_rng([1, slot]).standard_normal((self.count, self.width)) for slot in further]
         loadings = torch.from_numpy(np.stack(drawn, axis=1)).to(self.axes) * self.spread[1] / self.count**0.5
-        used = self.deviations > 0
-        axes = loadings.flatten(1) / self.deviations.where(used, 1)[:, None] * used[:, None]
+        axes = loadings.flatten(1) / self.deviations[:, None]
         mean = self.spread[0].repeat(len(further))
         return torch.cat([self.mean, mean]), torch.cat([self.axes, axes], dim=1)
 
-    def assembled(self, sizes: Tensor, components: Tensor, coefficients: Tensor) -> Tensor:
+    def assembled(self, parts: Parts) -> Tensor:
         """z of its parts."""
-        return torch.cat([sizes[:, None].float(), components.float(), coefficients.float()], dim=1)
+        code = torch.cat([parts.sizes[:, None].float(), parts.components.float(), parts.coefficients.float()], dim=1)
+        return torch.cat([parts.descriptors.float(), code * self.unit], dim=1)
 
     def parts(self, z: Tensor) -> Parts:
-        return Parts(z[:, 0], z[:, 1 : 1 + self.count], z[:, 1 + self.count :])
+        code = z[:, self.described :] / self.unit
+        return Parts(z[:, : self.described], code[:, 0], code[:, 1 : 1 + self.count], code[:, 1 + self.count :])
+
+    def expected(self, descriptors: Tensor, n: int) -> Tensor:
+        """What the descriptor adds to the mean of n slots, (B, n·w).
+
+        It is added up number by number, so that the batch changes no bit.
+        """
+        end = min(n, self.slots) * self.width
+        offset = descriptors.new_zeros(len(descriptors), n * self.width)
+        for number, slope in zip(descriptors.T, self.slopes, strict=True):
+            offset[:, :end] += number[:, None] * slope[:end].to(offset)
+        return offset
 
     def decode(self, z: Tensor, limit: int) -> tuple[Tensor, Tensor, Tensor]:
         """Slots (B, n, w), zero beyond a graph's size, sizes (B,), and sizes as they were before a cut at ``limit``."""
-        sizes, components, _ = self.parts(z)
+        descriptors, sizes, components, _ = self.parts(z)
         asked = sizes.round().clamp(1, 2**31).long()
         sizes = asked.clamp(max=limit)
         n = int(sizes.max()) if len(z) else 0
         mean, axes = self.extended(n)
         end = n * self.width
-        slots = (mean[:end] + components @ axes[:, :end]).unflatten(1, (n, self.width))  # (B, n, w)
+        # sums of float64, rounded once: neither the batch nor the machine, be it a browser, changes what is decoded
+        offsets = self.expected(descriptors.double(), n) + components.double() @ axes[:, :end].double()
+        slots = (mean[:end].double() + offsets).float().unflatten(1, (n, self.width))  # (B, n, w)
         present = torch.arange(n, device=z.device) < sizes[:, None]
         return slots.where(present[..., None], 0), sizes, asked
 
+    def slot_basis(self) -> NDArray[np.float64]:
+        """An invertible map (m, m) of z: numbers z · basis come slot by slot, each deciding one more number of a slot.
+
+        Components are taken together with what the descriptor adds along the axes, so that they do not depend on it.
+        """
+        h, first, end = self.described, self.described + 1, self.described + 1 + self.count
+        axes, deviations = self.axes.cpu().double().numpy(), self.deviations.cpu().double().numpy()
+        unit, units = float(self.unit), np.where(deviations > 0, deviations, 1.0)
+        whole, turned = np.eye(self.latent_dim), np.eye(self.latent_dim)
+        whole[:h, first:end] = unit * self.slopes.cpu().double().numpy() @ axes.T
+        turned[first:end, first:end] = slot_rotation(axes * deviations[:, None]) / (unit * units)[:, None]
+        return whole @ turned
+
     # -- the likeliest components -----------------------------------------------------------------------------------
 
-    def components(self, slots: Tensor, sizes: Tensor, noise: Tensor | None = None) -> Tensor:
-        """Components (B, k) that give slots (B, n, w) of ``sizes`` (B,).
+    def components(
+        self, slots: Tensor, sizes: Tensor, noise: Tensor | None = None, descriptors: Tensor | None = None
+    ) -> Tensor:
+        """Components (B, k) that give slots (B, n, w) of ``sizes`` (B,), beside what ``descriptors`` (B, h) give.
 
         ``noise`` (B, n, w) is the deviation to which each number is to be met, NOISE if not given; infinite where
         there is nothing to be met.
         """
         mean, axes = self.extended(slots.shape[1])
+        if descriptors is not None and self.described:
+            slots = slots - self.expected(descriptors, slots.shape[1]).view(slots.shape)
         if noise is None:
             return self._met_alike(mean, axes, slots, sizes) * self.deviations
         rows = zip(slots.double(), noise.double(), sizes.tolist(), strict=True)
@@ -137,27 +196,47 @@ class LinearDecoder(nn.Module):
     def _met_alike(self, mean: Tensor, axes: Tensor, slots: Tensor, sizes: Tensor) -> Tensor:
         """Components (B, k) in units of their deviations, every number met alike.
 
-        Slots are read block by block and graph by graph: the batch around a graph changes no bit of its z.
+        Graphs of one size share a factor, and each is solved by itself: the batch around a graph changes no bit of its
+        z. Of the two forms of the same system, the smaller one is solved.
         """
-        width = self.width
-        offsets = slots.double().flatten(1) - mean[: slots.shape[1] * width].double()  # (B, n·w)
-        ends = (sizes * width).tolist()
-        components = offsets.new_zeros(len(slots), self.count)  # of a graph that goes on, the sum so far
-        gram = NOISE**2 * torch.eye(self.count, dtype=offsets.dtype, device=offsets.device)
-        for begin in range(0, max(ends, default=0), BLOCK * width):
+        offsets = slots.double().flatten(1) - mean[: slots.shape[1] * self.width].double()  # (B, n·w)
+        rows_of: dict[int, list[int]] = {}
+        for row, size in enumerate(sizes.tolist()):
+            rows_of.setdefault(size * self.width, []).append(row)
+        components = offsets.new_zeros(len(slots), self.count)
+        small = {end: rows for end, rows in rows_of.items() if end < self.count}
+        for end, rows in small.items():
+            loadings = (axes[:, :end] * self.deviations[:, None]).double()  # (k, n·w)
+            factor = _factor(loadings.T @ loadings)
+            for row in rows:
+                components[row] = loadings @ torch.cholesky_solve(offsets[row, :end, None].clone(), factor)[:, 0]
+        large = {end: rows for end, rows in rows_of.items() if end not in small}
+        self._met_in_blocks(axes, offsets, large, components)
+        return components
+
+    def _met_in_blocks(self, axes: Tensor, offsets: Tensor, rows_of: dict[int, list[int]], components: Tensor) -> None:
+        """Fill in the components of graphs of many slots; what graphs of different sizes share is added up once."""
+        width, last = self.width, max(rows_of, default=0)
+        gram = offsets.new_zeros(self.count, self.count)
+        for begin in range(0, last, BLOCK * width):
             end = begin + BLOCK * width
             loadings = (axes[:, begin:end] * self.deviations[:, None]).double()  # (k, b·w)
-            for last in sorted({n for n in ends if begin < n <= end}):
-                own = loadings[:, : last - begin].contiguous()
-                factor = torch.linalg.cholesky(gram + own @ own.T)
-                for row in (row for row, n in enumerate(ends) if n == last):
-                    total = components[row] + own @ offsets[row, begin:last].clone()
-                    components[row] = torch.cholesky_solve(total[:, None], factor)[:, 0]
-            if end < max(ends):
+            for own_end, rows in rows_of.items():
+                if begin < own_end <= end:
+                    own = loadings[:, : own_end - begin].contiguous()
+                    factor = _factor(gram + own @ own.T)
+                    for row in rows:
+                        total = components[row] + own @ offsets[row, begin:own_end].clone()
+                        components[row] = torch.cholesky_solve(total[:, None], factor)[:, 0]
+                elif own_end > end:
+                    for row in rows:
+                        components[row] += loadings @ offsets[row, begin:end].clone()
+            if end < last:
                 gram += loadings @ loadings.T
-            for row in (row for row, n in enumerate(ends) if n > end):
-                components[row] += loadings @ offsets[row, begin:end].clone()
-        return components
+
+
+def _factor(gram: Tensor) -> Tensor:
+    return torch.linalg.cholesky(gram + NOISE**2 * torch.eye(len(gram), dtype=gram.dtype, device=gram.device))
 
 
 def principal_components(
@@ -180,6 +259,29 @@ def principal_components(
     largest = axes[np.arange(len(axes)), np.abs(axes).argmax(1)]
     axes = axes * np.where(largest < 0, -1, 1)[:, None]  # a sign that does not depend on LAPACK
     return mean, axes, np.sqrt(values / len(rows))
+
+
+def regressed(rows: NDArray[np.float64], on: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Slopes (h, p) of rows (N, p) on numbers (N, h), by ridge regression."""
+    gram = on.T @ on
+    return np.linalg.solve(gram + RIDGE * max(np.trace(gram) / len(gram), LEAST) * np.eye(len(gram)), on.T @ rows)
+
+
+def slot_rotation(loadings: NDArray[np.float64]) -> NDArray[np.float64]:
+    """An orthonormal map (k, k) of components: the first j numbers decide the first slots' first numbers, roughly j.
+
+    Gram and Schmidt, over the columns of the loadings (k, p); a column that adds little to those before it is left out.
+    """
+    k, p = loadings.shape
+    found = np.zeros((k, 0))
+    for column in range(p):
+        if found.shape[1] == k:
+            break
+        rest = loadings[:, column] - found @ (found.T @ loadings[:, column])
+        rest -= found @ (found.T @ rest)  # once more, against rounding
+        if (length := float(np.linalg.norm(rest))) > LEAST:
+            found = np.column_stack([found, rest / length])
+    return np.linalg.qr(np.column_stack([found, np.eye(k)]))[0][:, :k]
 
 
 def completed(axes: NDArray[np.float64], count: int) -> NDArray[np.float64]:

@@ -36,6 +36,8 @@ class RefinedAutoencoder(LinearAutoencoder):
         consensus: bool = False,
         leaves: Literal["auto", "folded", "kept"] = "auto",
         twins: Literal["auto", "folded", "kept"] = "auto",
+        contexts: bool = True,
+        descriptor: int | Literal["auto"] = "auto",
         steps: int = 1000,
         pull: float = 0.0,
         device: str = "auto",
@@ -43,12 +45,18 @@ class RefinedAutoencoder(LinearAutoencoder):
     ) -> None:
         shared: dict[str, Any] = {"latent_dim": latent_dim, "attributes": attributes, "device": device, "seed": seed}
         cloud: dict[str, Any] = {"dim": dim, "order": order, "margin": margin, "consensus": consensus}
-        super().__init__(**shared, **cloud, leaves=leaves, twins=twins)
+        super().__init__(**shared, **cloud, leaves=leaves, twins=twins, contexts=contexts, descriptor=descriptor)
         check_number("steps", steps, int, 0, 10**9)
         check_number("pull", pull, float, 0, 1e6)
         self.steps, self.pull = steps, pull
 
-    def refined(self, components: Tensor, readings: Sequence[CloudReading], written: Sequence[SlotValues]) -> Tensor:
+    def refined(
+        self,
+        components: Tensor,
+        readings: Sequence[CloudReading],
+        written: Sequence[SlotValues],
+        descriptors: Tensor,
+    ) -> Tensor:
         """The components nearby that decode to the graphs and their slot features, or come closest; on the CPU."""
         if not self.steps:
             return components
@@ -57,12 +65,12 @@ class RefinedAutoencoder(LinearAutoencoder):
         deviations = decoder.deviations.cpu()
         end, shape = n * decoder.width, (n, decoder.width)
         loadings = (axes[:, :end] * deviations[:, None]).unflatten(1, shape).numpy()
-        units = deviations.clamp(min=torch.finfo(torch.float32).tiny)  # an idle axis has none
-        starts = (components.cpu() / units).float().numpy()
+        starts = (components.cpu() / deviations).float().numpy()
         adjacencies = [reading.core.adjacency() for reading in readings]
-        found = refine(
-            starts, mean[:end].unflatten(0, shape).numpy(), loadings, adjacencies, written, self.steps, self.pull
-        )
+        means = mean[:end].unflatten(0, shape)
+        if decoder.described:
+            means = means + decoder.expected(descriptors, n).float().cpu().unflatten(1, shape)
+        found = refine(starts, means.numpy(), loadings, adjacencies, written, self.steps, self.pull)
         moved = torch.from_numpy((found != starts).any(1)).to(components.device)
         refined = (torch.from_numpy(found) * deviations).to(components)
         return torch.where(moved[:, None], refined, components)  # what was right stays to the last bit

@@ -27,7 +27,7 @@ _REACH_BITS = int(np.float32(REACH).view(np.int32))
 
 def refine(
     starts: NDArray[np.float32],  # (G, k), components in units of their deviations
-    mean: NDArray[np.float32],  # (slots, w)
+    means: NDArray[np.float32],  # (slots, w), or (G, slots, w) if each graph has its own
     loadings: NDArray[np.float32],  # (k, slots, w), axes times deviations
     adjacencies: Sequence[NDArray[np.bool_]],  # (n_g, n_g), n_g ≤ slots
     written: Sequence[SlotValues],  # what the last e numbers of each slot are to be
@@ -46,8 +46,8 @@ def refine(
         own = np.ascontiguousarray(loadings[:, :n].transpose(0, 2, 1), np.float32).reshape(
             len(loadings), -1
         )  # (k, w·n)
-        middle = np.ascontiguousarray(mean[:n].T, np.float32)  # (w, n)
         for graph in group.tolist():
+            middle = np.ascontiguousarray((means if means.ndim == 2 else means[graph])[:n].T, np.float32)  # (w, n)
             sign = np.full((n, n), -1, dtype=np.int8)
             sign[adjacencies[graph]] = 1
             np.fill_diagonal(sign, -1)

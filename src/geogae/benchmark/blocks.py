@@ -22,7 +22,12 @@ def markdown_table(header: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
     lines = [header, ["---"] * len(header), *rows]
     if len(lines) == 2:
         return NOT_MEASURED
-    return "".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+    return "".join("| " + " | ".join(_cell(cell) for cell in line) + " |\n" for line in lines)
+
+
+def _cell(value: Any) -> str:
+    """On one line, with no bar of its own."""
+    return " ".join(str(value).split()).replace("|", "\\|")
 
 
 def block_names(text: str) -> list[str]:

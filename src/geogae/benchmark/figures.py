@@ -19,7 +19,7 @@ from geogae.benchmark.tables import ENOUGH, sweeps
 from geogae.plots import INK, LINE, PALETTE, save_figure
 
 MARKERS = "osD^vP*Xhp"
-HOLLOW = "told the size: hollow"
+HOLLOW = "hollow: with side information"
 
 
 def save_figures(rows: Sequence[Row], folder: str | os.PathLike[str]) -> list[Path]:
@@ -33,7 +33,7 @@ def save_figures(rows: Sequence[Row], folder: str | os.PathLike[str]) -> list[Pa
 
 
 def plot_f1(rows: Sequence[Row]) -> Figure:
-    """F1 of every method, a panel for each split; methods that are told the size are hollow."""
+    """F1 of every method, a panel for each split; methods with side information are hollow."""
     rows = [row for row in rows if row.f1 and not row.swept]
     splits = [split for split in SPLITS if any(row.split == split for row in rows)] or SPLITS[:1]
     data = {row.data: row.dataset for row in rows}
@@ -51,8 +51,8 @@ def plot_f1(rows: Sequence[Row]) -> Figure:
             if (printed := paper().geogae(dataset).mean) is not None:
                 axes.hlines(printed, x - 0.42, x + 0.42, color=INK, lw=1, ls="--")
         _finish(axes, f"{split} split", ylabel="F1 [%]", ylim=(0, 103))
-    panels[-1].set_xticks(range(len(data)), [name.replace(" (", "\n(") for name in data], fontsize=8)
-    handles = [Line2D([], [], **style, label=name) for name, style in methods.items()]
+    panels[-1].set_xticks(range(len(data)), [_literal(name).replace(" (", "\n(") for name in data], fontsize=8)
+    handles = [Line2D([], [], **style, label=_literal(name)) for name, style in methods.items()]
     handles.append(Line2D([], [], color=INK, lw=1, ls="--", label="paper's GeoGAE"))
     _explain(figure, handles, HOLLOW)
     return figure
@@ -75,7 +75,7 @@ def plot_sizes(rows: Sequence[Row]) -> Figure:
             marker=markers[one.name],
             ls="-" if one.split == SPLITS[0] else ":",
             ms=4,
-            label=f"{one.data}, {one.name}{f', {one.split}' * (one.split != SPLITS[0])}",
+            label=_literal(f"{one.data}, {one.name}{f', {one.split}' * (one.split != SPLITS[0])}"),
         )
     ticks = sorted({row.m or 0 for sweep in swept for row in sweep})
     axes.set_xscale("log")
@@ -101,8 +101,8 @@ def plot_time(rows: Sequence[Row]) -> Figure:
             axes.plot(row.cpu_seconds, 100 * row.f1.mean, **style)
     axes.set_xscale("log")
     _finish(axes, f"F1 against time, {split} split", xlabel="CPU seconds of a run", ylabel="F1 [%]", ylim=(0, 103))
-    handles = [Line2D([], [], color=colour, lw=4, label=data) for data, colour in colours.items()]
-    handles += [Line2D([], [], **{**style, "color": LINE}, label=name) for name, style in methods.items()]
+    handles = [Line2D([], [], color=colour, lw=4, label=_literal(data)) for data, colour in colours.items()]
+    handles += [Line2D([], [], **{**style, "color": LINE}, label=_literal(name)) for name, style in methods.items()]
     _explain(figure, handles, HOLLOW)
     return figure
 
@@ -114,11 +114,16 @@ def _methods(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
     """How each method is marked, in the order of the tables."""
     names = [row.name for row in sorted(rows, key=method_place)]
     colours, markers = _by_turns(names, PALETTE), _by_turns(names, MARKERS)
-    faces = {row.name: "white" if row.told else None for row in rows}
+    faces = {row.name: "white" if row.side_information else None for row in rows}
     return {
         name: {"marker": markers[name], "color": colours[name], "markerfacecolor": faces[name], "ls": "", "ms": 5}
         for name in colours
     }
+
+
+def _literal(text: str) -> str:
+    """As it is: a dollar sign starts no formula."""
+    return text.replace("$", r"\$")
 
 
 def _by_turns(names: Iterable[str], choices: Sequence[str]) -> dict[str, str]:

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from geogae import datasets
 from geogae.benchmark.plan import Run
+from geogae.datasets.splits import isomorphism_classes
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 
-TEST_READS = "test_reads.jsonl"  # in the results folder: who looked at which test graphs, and when
+TEST_READS = "test_reads.log"  # in the results folder: who looked at which test graphs, and when
 
 
 def development(run: Run) -> tuple[list[Graph], list[Graph]]:
@@ -35,6 +36,23 @@ def held_out(run: Run, results: Path) -> list[Graph]:
     except OSError as error:
         raise GeoGAEError(f"cannot write {results / TEST_READS}: {error.strerror}; choose another folder") from None
     return _parts(run.dataset, run.sample, run.split, run.seed)[2]
+
+
+def unseen(run: Run) -> list[bool]:
+    """Which of the test graphs are isomorphic to no training graph, attributes aside."""
+    return _unseen(run.dataset, run.sample, run.split, run.seed)
+
+
+@lru_cache(maxsize=1)
+def _unseen(dataset: str, sample: int | None, split: str, seed: int) -> list[bool]:
+    train, _, test = _parts(dataset, sample, split, seed)
+    new = [False] * len(train) + [True] * len(test)
+    if split == "paper":
+        for members in isomorphism_classes([*train, *test]):
+            if not all(new[index] for index in members):  # a training graph is one of them
+                for index in members:
+                    new[index] = False
+    return new[len(train) :]
 
 
 @lru_cache(maxsize=1)

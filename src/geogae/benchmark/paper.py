@@ -21,7 +21,7 @@ class Paper(NamedTuple):
     """Scores by data set and method; F1 in percent, sizes in nodes, times in minutes on an A100."""
 
     datasets: tuple[str, ...]
-    told: dict[str, tuple[str, ...]]  # by method: "size", "alignment"
+    side_information: dict[str, tuple[str, ...]]  # by method: "size", "alignment"
     f1: dict[str, dict[str, Score]]
     size_error: dict[str, Score]  # GeoGAE's
     attributes: dict[str, dict[str, dict[str, Score]]]  # by method, data set and metric
@@ -50,8 +50,8 @@ def paper() -> Paper:
     """The numbers, read once."""
     values = tomllib.loads((files(__package__) / "paper.toml").read_text(encoding="utf-8"))
     scores = {name: _scores(values.pop(name)) for name in ("f1", "size_error", "attributes", "ablations")}
-    told = {method: tuple(what) for method, what in values.pop("told").items()}
-    return Paper(datasets=tuple(values.pop("datasets")), told=told, **scores, **values)
+    side_information = {method: tuple(what) for method, what in values.pop("side_information").items()}
+    return Paper(datasets=tuple(values.pop("datasets")), side_information=side_information, **scores, **values)
 
 
 def _scores(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What is to be run: methods × data sets × seeds × splits, and the file that each run's result goes to."""
+"""What is to be run: methods × data sets × seeds × splits, and where the result of each run goes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from geogae.autoencoders.transformer.sequential import ENDS
 from geogae.errors import GeoGAEError
 
 SPLITS = ("paper", "disjoint")  # at random, or with isomorphic graphs on one side
+MOST = 10_000  # numbers in one option
+LIMIT = 2**32  # of a number: what every generator of random numbers takes as a seed
 
 
 class Run(NamedTuple):
@@ -34,8 +36,13 @@ class Run(NamedTuple):
         """The data set with its sample: ``QM9-20000``."""
         return self.dataset if self.sample is None else f"{self.dataset}-{self.sample}"
 
-    def path(self, results: Path) -> Path:
-        return results / _plain(self.data) / _plain(self.label) / f"{self.split}-{self.seed}.json"
+    def file(self, results: Path) -> Path:
+        """The file of results that this run adds a line to."""
+        return results / f"{_plain(self.data)}.jsonl"
+
+    def folder(self, work: Path) -> Path:
+        """Where its checkpoints are kept."""
+        return work / _plain(self.data) / _plain(self.label) / f"{self.split}-{self.seed}"
 
     def __str__(self) -> str:
         return f"{self.data} {self.label} {self.split} {self.seed}"
@@ -72,13 +79,16 @@ def plan(
 
 def parse_numbers(text: str, what: str) -> list[int]:
     """``0-4`` or ``0,2,5-7`` as numbers."""
-    numbers: list[int] = []
+    numbers: dict[int, None] = {}
     for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)
+        match = re.fullmatch(r"\s*(\d{1,19})(?:-(\d{1,19}))?\s*", part)
         if not match or int(match[2] or match[1]) < int(match[1]):
             raise GeoGAEError(f"{what} {text!r} must be numbers such as 0-4 or 0,2,5")
-        numbers += range(int(match[1]), int(match[2] or match[1]) + 1)
-    return list(dict.fromkeys(numbers))
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last >= LIMIT or len(numbers) + last - first >= MOST:
+            raise GeoGAEError(f"{what} {text!r} must be at most {MOST:,} numbers, each below {LIMIT:,}")
+        numbers |= dict.fromkeys(range(first, last + 1))
+    return list(numbers)
 
 
 def _dataset(text: str) -> tuple[str, int | None]:

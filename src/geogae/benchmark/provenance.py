@@ -10,7 +10,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-LIBRARIES = ("geogae", "torch", "numpy", "scipy", "numba", "networkx")
+from geogae import __version__
+
+LIBRARIES = ("torch", "numpy", "scipy", "numba", "networkx", "scikit-learn")
 
 
 def provenance() -> dict[str, Any]:
@@ -18,9 +20,9 @@ def provenance() -> dict[str, Any]:
     return {
         "commit": _git("rev-parse", "--short", "HEAD") or None,
         "modified": bool(_git("status", "--porcelain", "--", ":/src", ":/benchmarks/*.py")),
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in LIBRARIES}},
+        "versions": {"python": platform.python_version(), "geogae": __version__, **_versions()},
         "machine": {"processor": _processor(), "cores": cores(), "system": platform.system()},
-        "when": time.strftime("%Y-%m-%d"),
+        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
 
 
@@ -33,11 +35,14 @@ def _git(*arguments: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def _version(library: str) -> str | None:
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return None
+def _versions() -> dict[str, str | None]:
+    found: dict[str, str | None] = {}
+    for library in LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            found[library] = None
+    return found
 
 
 def _processor() -> str:

@@ -47,23 +47,29 @@ class Row:
     method: str
     core_minutes: float | None  # the budget of a trained method: processor time, or minutes × threads
     changes: dict[str, Any]  # of its other parameters
-    m: int | None  # size of z; None for a floor
+    m: int | None  # size of z; None for a trivial baseline
     swept: bool  # whether m was chosen other than the paper's
-    told: str
+    side_information: list[str]  # what the decoder gets beside z: "size", "alignment"
     seeds: list[int]
     failed: list[Failure]
     f1: Spread | None
     exact: Spread | None
     size_error: Spread | None
+    f1_unseen: Spread | None  # of the test graphs that are isomorphic to no training graph
+    exact_unseen: Spread | None
+    f1_with: dict[str, Spread]  # by side information, of a method that can do with or without it
     attributes: dict[str, Spread]  # node_f1, node_rmse, edge_f1, edge_rmse, whole: those that were measured
-    too_large: float | None  # graphs of a test set that the method could not encode; this and what follows are means
+    not_encoded: float | None  # graphs of a test set that the method could not encode; this and what follows are means
     chosen: dict[str, int]  # d and node order, and for how many seeds
     fit_seconds: float | None
+    compile_seconds: float | None  # not in the other times; None in older results, where it is in them
     cpu_seconds: float | None  # of the whole run
     graphs_per_second: float | None  # encoded and decoded
+    clouds: str  # where the clouds came from: "fitted", "cached", "some cached"; "" where it is not known
     peak_gib: float | None
     threads: list[int]
     commits: list[str]
+    versions: list[str]  # of geogae
     commands: list[str]
     total_seconds: float  # of all runs, also those that failed
 
@@ -75,8 +81,13 @@ class Row:
 
     @property
     def attributed(self) -> bool:
-        """Whether the method reads attributes: it is not compared with those that carry the topology alone."""
+        """Whether the method reads attributes: it is not compared with those that encode the topology alone."""
         return self.method.endswith("-attributes")
+
+    @property
+    def trivial(self) -> bool:
+        """Whether it is a trivial baseline: it has no z of a size that could be chosen."""
+        return self.method in METHODS and not METHODS[self.method].sized
 
     @property
     def data(self) -> str:
@@ -86,7 +97,7 @@ class Row:
     def printed(self) -> Score:
         """GeoGAE's F1 in the paper, in %, with attributes treated alike."""
         attributes = self.changes.get("attributes", "decoded" if self.attributed else "ignored")
-        return paper().geogae(self.dataset.removesuffix(NUMBERS), attributes)
+        return paper().geogae(self.dataset.removesuffix(NUMBERS), str(attributes))
 
     @property
     def paper_f1(self) -> float | None:
@@ -102,7 +113,7 @@ class Row:
 
 
 def summarise(entries: Iterable[Entry]) -> list[Row]:
-    """One row for each data set, split, method, budget and m: the paper's data sets and floors first.
+    """One row for each data set, split, method, budget and m: the paper's data sets and trivial baselines first.
 
     A run that was asked for the paper's m is the same as one that was not asked for any.
     """
@@ -120,12 +131,15 @@ def _row(entries: list[Entry]) -> Row:
     one, scored = entries[0], [entry for entry in entries if entry["error"] is None]
 
     def values(group: str, name: str) -> list[float]:
-        return [entry[group][name] for entry in scored]
+        return [entry[group][name] for entry in scored if name in entry[group]]
 
     def average(numbers: Sequence[float]) -> float | None:
         return mean(numbers) if numbers else None
 
-    carried = sum(entry["graphs"]["test"] - entry["too_large"] for entry in scored)
+    def spread(score: str) -> Spread | None:
+        return Spread.of(values("scores", score))
+
+    carried = sum(entry["graphs"]["test"] - entry["not_encoded"] for entry in scored)
     working = sum(values("seconds", "encode") + values("seconds", "decode"))
     return Row(
         **{name: one[name] for name in ("dataset", "sample", "split", "method")},
@@ -133,35 +147,45 @@ def _row(entries: list[Entry]) -> Row:
         changes=_other_changes(one),
         m=_swept(one) or next((entry["config"].get("latent_dim") for entry in scored), None),
         swept=_swept(one) is not None,
-        told=next((entry["told"] for entry in scored), ""),
+        side_information=next((entry["side_information"] for entry in scored), []),
         seeds=[entry["seed"] for entry in scored],
         failed=[Failure(entry["seed"], entry["error"]) for entry in entries if entry["error"] is not None],
-        f1=Spread.of(values("scores", "f1")),
-        exact=Spread.of(values("scores", "exact")),
-        size_error=Spread.of(values("scores", "size_error")),
-        attributes={name: spread for name in ATTRIBUTES if (spread := Spread.of(_given(scored, name)))},
-        too_large=average([entry["too_large"] for entry in scored]),
+        f1_with=_with_side_information(scored),
+        attributes={name: found for name in ATTRIBUTES if (found := spread(name))},
+        f1=spread("f1"),
+        exact=spread("exact"),
+        size_error=spread("size_error"),
+        f1_unseen=spread("f1_unseen"),
+        exact_unseen=spread("exact_unseen"),
+        not_encoded=average([entry["not_encoded"] for entry in scored]),
         chosen=dict(Counter(chosen for entry in scored if (chosen := _chosen(entry["config"]))).most_common()),
         fit_seconds=average(values("seconds", "fit")),
+        compile_seconds=average(values("seconds", "compile")),
         cpu_seconds=average(values("seconds", "cpu")),
         graphs_per_second=carried / working if working else None,
+        clouds=_clouds(scored),
         peak_gib=max((entry["peak_gib"] for entry in scored if entry["peak_gib"] is not None), default=None),
         threads=sorted({entry["threads"] for entry in entries}),
         commits=_distinct(f"{entry['commit']}{' (modified)' * entry['modified']}" for entry in entries),
+        versions=_distinct(str(entry["versions"].get("geogae")) for entry in entries),
         commands=_distinct(entry["command"] for entry in entries),
         total_seconds=sum(entry["seconds"]["wall"] for entry in entries),
     )
 
 
-def _given(entries: Sequence[Entry], name: str) -> list[float]:
-    return [entry["scores"][name] for entry in entries if name in entry["scores"]]
+def _with_side_information(entries: Sequence[Entry]) -> dict[str, Spread]:
+    kinds = _distinct(kind for entry in entries for kind in entry.get("scores_with", {}))
+    found = {
+        kind: [e["scores_with"][kind]["f1"] for e in entries if kind in e.get("scores_with", {})] for kind in kinds
+    }
+    return {kind: spread for kind, values in found.items() if (spread := Spread.of(values))}
 
 
 def _core_minutes(entry: Entry) -> float | None:
-    minutes = entry["changes"].get("minutes")
-    if "core_minutes" in entry["changes"]:
-        return entry["changes"]["core_minutes"]
-    return None if minutes is None else minutes * entry["threads"]
+    minutes, core_minutes = entry["changes"].get("minutes"), entry["changes"].get("core_minutes")
+    if core_minutes is None and minutes is not None:
+        return float(minutes * entry["threads"])
+    return core_minutes
 
 
 BUDGET = ("minutes", "core_minutes", "latent_dim")  # columns of their own
@@ -173,14 +197,25 @@ def _other_changes(entry: Entry) -> dict[str, Any]:
 
 def _swept(entry: Entry) -> int | None:
     """The m that was asked for, unless it is the paper's or the method has none."""
-    m = entry["changes"].get("latent_dim")
-    floor = entry["error"] is None and "latent_dim" not in entry["config"]
-    return None if floor or m == paper().latent(entry["dataset"]) else m
+    m: int | None = entry["changes"].get("latent_dim")
+    trivial = entry["error"] is None and "latent_dim" not in entry["config"]
+    return None if trivial or m == paper().latent(entry["dataset"]) else m
 
 
 def _chosen(config: Mapping[str, Any]) -> str:
-    parts = [f"d={config['dim']}"] if "dim" in config else []
-    return ", ".join([*parts, *([config["order"]] if "order" in config else [])])
+    parts = [f"d={config['dim']}"] if config.get("dim") is not None else []
+    return ", ".join([*parts, *([config["order"]] if config.get("order") is not None else [])])
+
+
+def _clouds(entries: Sequence[Entry]) -> str:
+    """Whether times include fitting the clouds. A run reads its own fits again, so one fit is enough to tell."""
+    counts = [entry.get("clouds") for entry in entries]
+    if not counts or any(not count for count in counts):
+        return ""
+    if not any(sum(count.values()) for count in counts if count):
+        return "none"
+    cached = [count.get("cached", 0) > 0 and not count.get("fitted", 0) for count in counts if count]
+    return "cached" if all(cached) else "some cached" if any(cached) else "fitted"
 
 
 def _distinct(values: Iterable[str]) -> list[str]:
@@ -194,7 +229,7 @@ def _place(row: Row) -> tuple[Any, ...]:
 
 
 def method_place(row: Row) -> tuple[Any, ...]:
-    """Floors first, then PCA, then what is trained, by budget."""
+    """Trivial baselines first, then PCA, then what is trained, by budget."""
     known = list(METHODS)
     method = known.index(row.method) if row.method in known else len(known)
     return method, row.method, row.core_minutes or 0, row.name

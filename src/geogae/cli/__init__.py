@@ -1,4 +1,4 @@
-"""The command line: one file per verb. Data goes to stdout or ``-o``, talk goes to stderr, errors are one line.
+"""The command line: one file per verb. Data goes to stdout or ``-o``, messages go to stderr, errors are one line.
 
 Exit codes: 0 done, 1 done but not as asked (``--strict``), 2 bad input, 130 interrupted. Verbs import what they need
 when they run, so that ``--help`` is quick.
@@ -8,14 +8,32 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, NoReturn
+from functools import wraps
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from geogae.cli import benchmark, cloud, datasets, demo, encode, evaluate, presets, train
+from geogae.cli import (
+    benchmark,
+    cloud,
+    datasets,
+    demo,
+    describe,
+    encode,
+    evaluate,
+    explore,
+    interpolate,
+    neighbours,
+    optimise,
+    presets,
+    report,
+    sample,
+    train,
+)
 from geogae.errors import GeoGAEError
 
 app = typer.Typer(
@@ -33,10 +51,21 @@ for verb in (
     encode.encode,
     encode.decode,
     evaluate.evaluate,
+    describe.describe,
+    neighbours.neighbours,
+    sample.prior,
+    sample.sample,
+    interpolate.interpolate,
+    optimise.optimise,
+    explore.explore,
+    report.report,
 ):
     app.command()(verb)
 app.add_typer(presets.presets, name="presets")
 app.add_typer(benchmark.benchmark, name="benchmark")
+
+MAX_NUMBER = 2**63 - 1  # what numpy and torch can hold
+MAX_WORKERS = 4096  # threads, jobs, processes
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, wherever this version of typer keeps it
 
@@ -57,7 +86,7 @@ def _geogae(
 
     \b
     Examples:
-      geogae demo                                   the whole story on the embedded MUTAG, with pictures
+      geogae demo                                   from graph to z and back on the embedded MUTAG, with pictures
       geogae datasets                               the data sets of the paper, as found on this machine
       geogae cloud MUTAG --dim 3 --plot mutag.png   graphs to balls and back, exactly
       geogae train mutag                            an autoencoder for MUTAG, in seconds, into runs/mutag
@@ -65,7 +94,7 @@ def _geogae(
       geogae evaluate runs/mutag                    how well unseen graphs come back
       geogae encode runs/mutag graphs.jsonl -o z.npy
       geogae decode runs/mutag z.npy -o back.jsonl
-      geogae benchmark run --datasets MUTAG         floors and methods, measured alike
+      geogae benchmark run --datasets MUTAG         methods and trivial baselines, measured alike
     """
     if version:
         from geogae import __version__
@@ -82,6 +111,8 @@ def _run(arguments: Sequence[str] | None) -> int:
             sys.stdout.flush()
     except GeoGAEError as error:
         return _fail(str(error))
+    except (OverflowError, MemoryError) as error:
+        return _fail(_too_large(error, sys.argv[1:] if arguments is None else arguments))
     except _UsageError as error:
         context, message = getattr(error, "ctx", None), getattr(error, "format_message", error.__str__)()
         return _fail(f"{message.rstrip('.')}; see {context.command_path if context else 'geogae'} --help")
@@ -97,6 +128,38 @@ def _run(arguments: Sequence[str] | None) -> int:
     if code == 130:
         typer.echo("interrupted", err=True)
     return code
+
+
+def _check_numbers(typers: typer.Typer) -> None:
+    """Every whole number of every verb is checked before the verb runs."""
+    for command in typers.registered_commands:
+        if command.callback is not None and not hasattr(command.callback, "__wrapped__"):
+            command.callback = _checked(command.callback)
+    for group in typers.registered_groups:
+        if group.typer_instance is not None:
+            _check_numbers(group.typer_instance)
+
+
+def _checked(verb: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(verb)
+    def checked(*arguments: Any, **options: Any) -> Any:
+        for name, value in options.items():
+            most = MAX_WORKERS if name in ("threads", "jobs", "n_jobs", "workers") else MAX_NUMBER
+            if isinstance(value, int) and abs(value) > most:
+                raise GeoGAEError(f"--{name.replace('_', '-')} {value} is too large; at most {most} is possible")
+        return verb(*arguments, **options)
+
+    return checked
+
+
+def _too_large(error: OverflowError | MemoryError, arguments: Sequence[str]) -> str:
+    """The arguments that hold long numbers, if there are any, or what the error says."""
+    suspects = [argument for argument in arguments if re.search(r"\d{10,}", argument)]
+    if suspects:
+        return f"{', '.join(suspects)} holds a number that is too large; give a smaller one"
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory for this ({error or 'no details'}); give fewer or smaller graphs"
+    return f"a number is too large ({error}); give a smaller one"
 
 
 def _mute() -> None:
@@ -127,3 +190,6 @@ def _log_on_stderr() -> Iterator[None]:
     finally:
         log.setLevel(level)
         log.removeHandler(handler)
+
+
+_check_numbers(app)

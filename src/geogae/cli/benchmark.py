@@ -17,8 +17,8 @@ log = logging.getLogger("geogae")
 
 benchmark = typer.Typer(invoke_without_command=True)
 
-RESULTS = Path("benchmarks/scores")
-Results = Annotated[Path, Option(help="The folder of result files.")]
+RESULTS = Path("benchmarks/results")
+Results = Annotated[Path, Option(help="The folder of results, one .jsonl for each data set.")]
 
 
 @benchmark.callback()
@@ -36,7 +36,9 @@ def _benchmark(context: typer.Context) -> None:
 
 @benchmark.command()
 def run(
-    methods: Annotated[str, Option(help="Names, such as path,linear,sequential; all floors if not given.")] = "",
+    methods: Annotated[
+        str, Option(help="Such as path,linear,sequential; if not given, all that are not trained.")
+    ] = "",
     datasets: Annotated[str, Option(help="Names or files; NAME:COUNT for a sample.")] = "MUTAG",
     seeds: Annotated[str, Option(help="Such as 0-4 or 0,2.")] = "0-4",
     split: Annotated[
@@ -48,20 +50,22 @@ def run(
     ] = None,
     sizes: Annotated[str, Option(help="Sizes m of z to go through, such as 8,16,32.")] = "",
     change: Annotated[list[str] | None, Option("--set", metavar="NAME=VALUE", help="Change a parameter.")] = None,
-    threads: Annotated[int | None, Option(min=1, help="Threads of a run; all cores if not given.")] = None,
-    jobs: Annotated[int, Option(min=1, help="Runs at a time.")] = 1,
+    threads: Annotated[int | None, Option(min=1, max=1024, help="Threads of a run; all cores if not given.")] = None,
+    jobs: Annotated[int, Option(min=1, max=1024, help="Runs at a time.")] = 1,
     results: Results = RESULTS,
     work: Annotated[Path, Option(help="Where trainings keep their checkpoints.")] = Path("runs/benchmark"),
     retry: Annotated[bool, Option("--retry", help="Run again what failed before.")] = False,
+    again: Annotated[bool, Option("--again", help="Run again what has a result from another commit.")] = False,
 ) -> None:
     """Fit each method on training and validation graphs, and measure it once on the test graphs.
 
-    One JSON file for each method, data set, split and seed. Runs that have a result are skipped, an interrupted
-    training goes on from its checkpoint, and what fails is a result that says so.
+    A run is one method, data set, split and seed; its result is one line in the .jsonl file of the data set. Runs that
+    have a result are skipped, an interrupted training goes on from its checkpoint, and what fails is a result that
+    says so. A newer line of the same run replaces the older one.
 
     \b
     Examples:
-      geogae benchmark run                                              all floors on the embedded MUTAG
+      geogae benchmark run                                              all that need no training, on the embedded MUTAG
       geogae benchmark run --methods linear --datasets MUTAG,AIDS,QM9:20000 --split both
       geogae benchmark run --methods sequential --datasets AIDS --seeds 0-2 --core-minutes 20
       geogae benchmark run --methods linear-tuned --datasets AIDS --sizes 8,16,32,64,128,192,384
@@ -96,6 +100,7 @@ def run(
         threads=threads or cores(),
         jobs=jobs,
         retry=retry,
+        again=again,
     )
     where = "" if results == RESULTS else f" --results {results}"
     print_facts({name: str(count) for name, count in counts.items()} | {"next": f"geogae benchmark report{where}"})
@@ -113,10 +118,10 @@ def report(
     plots: Annotated[Path | None, Option(metavar="FOLDER", help="Save f1.png, sizes.png and time.png there.")] = None,
     as_json: Annotated[bool, Option("--json", help="Print the rows behind the tables, F1 as fractions.")] = False,
 ) -> None:
-    """Tables and pictures of what was run: our methods, floors, and the paper's scores beside them.
+    """Tables and pictures of what was run: our methods, trivial baselines, and the paper's scores beside them.
 
     Markdown goes to stdout, unless -o, --into or --json ask for something else. A block of a page is what stands
-    between <!-- results: NAME --> and <!-- end -->; names are f1-paper, f1-disjoint,
+    between <!-- results: NAME --> and <!-- end -->; names are f1-paper, f1-disjoint, unseen,
     attributes, sizes, detail and origin.
 
     \b
@@ -134,7 +139,7 @@ def report(
 
     rows = summarise(read_results(results))
     if not rows:
-        raise GeoGAEError(f"{results} holds no results; run geogae benchmark run first, or say --results")
+        raise GeoGAEError(f"{results} holds no results; run geogae benchmark run first, or give --results")
     for page in into or []:
         log.info("%s %s", page, "is filled anew" if fill_file(page, tables(rows)) else "is up to date")
     if output is not None:

@@ -1,9 +1,11 @@
-"""What every verb does with the files that it is given: graphs in, results out."""
+"""What the verbs share: reading graphs, loading runs, printing results."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import logging
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,27 +14,61 @@ import typer
 from typer import Option
 
 from geogae.errors import GeoGAEError
+from geogae.formats.limits import IN_HELP
 
 if TYPE_CHECKING:
     from geogae.estimator import GeoGAE
     from geogae.graph import Graph
 
 
-DATA = "A data set's name, or a file: .jsonl, .g6, .s6, .smi, .npz, TU .zip or folder."
+log = logging.getLogger("geogae")
+
+STDIN = "-"
+DATA = (
+    "A data set's name, or a file: .jsonl, .g6, .s6, .smi, .parquet, .npz, TU .zip or folder; "
+    f"- reads JSONL, SMILES or graph6 lines from stdin. {IN_HELP}"
+)
+Format = Annotated[
+    str | None,
+    Option("--format", help="The format of DATA, if not by its suffix: jsonl, smi, g6, …; for stdin, if not guessed."),
+]
 Simplify = Annotated[
     bool, Option("--simplify", help="Drop self-loops and weights, merge repeated edges, read arcs as edges.")
 ]
 
 
+def iter_graphs(data: str, *, simplify: bool = False, format: str | None = None) -> Iterator[Graph]:
+    """The graphs of a data set, of a file, or of stdin (``-``), one at a time.
+
+    Memory is bounded for the formats with one graph a line and for Parquet, see :func:`geogae.formats.iter_read`.
+    """
+    from geogae import datasets, formats
+
+    if data != STDIN:
+        return datasets.iter_read(data, simplify=simplify, format=format)
+    if sys.stdin is None:
+        raise GeoGAEError("there is no stdin to read graphs from; give a file")
+    if sys.stdin.isatty():
+        log.info("reading graphs from the terminal, one a line, until Ctrl-D")
+    return formats.iter_read(sys.stdin.buffer, simplify=simplify, format=format)
+
+
 def read_graphs(
-    data: str, *, first: int | None = None, sample: int | None = None, seed: int = 0, simplify: bool = False
+    data: str,
+    *,
+    first: int | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+    simplify: bool = False,
+    format: str | None = None,
 ) -> list[Graph]:
-    """The graphs of a data set or of a file, all or some of them."""
+    """The graphs of a data set, of a file, or of stdin (``-``), all or some of them."""
     from geogae import datasets
+    from geogae.formats.limits import limited
 
     if first is not None and sample is not None:
         raise GeoGAEError("--first and --sample exclude each other; give one of them")
-    graphs = datasets.read(data, simplify=simplify)
+    graphs = limited(iter_graphs(data, simplify=simplify, format=format), data)
     wanted = first if sample is None else sample
     if not graphs:
         raise GeoGAEError(f"{data} holds no graphs")

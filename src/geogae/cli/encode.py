@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-from zipfile import BadZipFile
 
 import typer
 from typer import Argument, Option
 
-from geogae.cli.data import DATA, Simplify, check_writable, load_run, read_graphs
+from geogae.cli.data import DATA, STDIN, Format, Simplify, check_writable, iter_graphs, load_run
 from geogae.errors import GeoGAEError
 
 if TYPE_CHECKING:
@@ -27,27 +27,58 @@ def encode(
     run: Annotated[Path, Argument(metavar="RUN", help="A run folder or a saved model.")],
     data: Annotated[str, Argument(metavar="DATA", help=DATA)],
     output: Annotated[Path | None, Option("-o", "--output", help="An .npy file; JSON to stdout if not given.")] = None,
+    jobs: Annotated[int, Option(min=1, max=4096, help="Workers.")] = 1,
     simplify: Simplify = False,
+    format: Format = None,
 ) -> None:
     """Turn graphs into vectors: a float32 array with a row for each graph. As JSON, a line for each.
+
+    Graphs are read and encoded block by block, so that a file may be larger than memory. With -o, a job that was ended
+    goes on where it stopped when the same command is given again.
 
     \b
     Examples:
       geogae encode runs/mutag graphs.jsonl -o z.npy
+      geogae encode runs/qm9 big.smi -o z.npy --jobs 2
       geogae encode runs/mutag graphs.jsonl > z.json
+      cat molecules.smi | geogae encode runs/qm9 - -o z.npy
     """
     check_writable(output, (".npy",))
-    import numpy as np
+    from geogae.model_folder import CONFIG
+    from geogae.progress import progress_bar
+    from geogae.streaming import encode_blocks, write_resumable
 
-    from geogae.files import atomic_path
+    model = load_run(run)
+    graphs = iter_graphs(data, simplify=simplify, format=format)
+    with progress_bar("encoding", None) as advance:
+        counted = (graph for graph in graphs if advance())
+        if output is None:
+            _print_rows(encode_blocks(model, counted, n_jobs=jobs), data)
+            return
+        about = {"model": (run / CONFIG).read_text(encoding="utf-8"), "data": _identity(data), "simplify": simplify}
+        shape, before = write_resumable(model, counted, output, about, n_jobs=jobs)
+    if before:
+        log.info("%d rows were there from a job that was ended", before)
+    log.info("wrote %s: %d vectors of %d numbers", output, *shape)
 
-    z = load_run(run).encode(read_graphs(data, simplify=simplify))
-    if output is None:
-        typer.echo("[" + ",\n ".join(json.dumps(row) for row in z.tolist()) + "]")
-        return
-    with atomic_path(output) as temporary, temporary.open("wb") as file:
-        np.save(file, z, allow_pickle=False)
-    log.info("wrote %s: %d vectors of %d numbers", output, *z.shape)
+
+def _print_rows(blocks: Iterable[Any], data: str) -> None:
+    separator = "["
+    for block in blocks:
+        for row in block.tolist():
+            typer.echo(f"{separator}{json.dumps(row)}", nl=False)
+            separator = ",\n "
+    if separator == "[":
+        raise GeoGAEError(f"{data} holds no graphs")
+    typer.echo("]")
+
+
+def _identity(data: str) -> list[Any]:
+    """What changes when the graphs do; what comes from stdin is never the same again."""
+    path = Path(data)
+    if data == STDIN:
+        return [STDIN, time.time()]
+    return [str(path.resolve()), (stat := path.stat()).st_size, stat.st_mtime_ns] if path.exists() else [data]
 
 
 def decode(
@@ -70,39 +101,26 @@ def decode(
       geogae decode runs/qm9 z.npy -o back.smi
     """
     check_writable(output, (".jsonl", ".g6", ".s6", ".npz", ".smi"))
-    import numpy as np
-
     from geogae import formats
     from geogae.formats.jsonl import to_record
     from geogae.formats.optional import require
+    from geogae.formats.vectors import iter_vectors
+    from geogae.streaming import decode_blocks
 
     smiles = output is not None and output.suffix.lower() == ".smi"
     if smiles:
         require("rdkit.Chem", "chem")
-    graphs = load_run(run).decode(np.atleast_2d(_read_vectors(vectors)))
+    graphs = decode_blocks(load_run(run), iter_vectors(vectors))
     if output is None:
         for graph in graphs:
             typer.echo(json.dumps(to_record(graph)))
     elif smiles:
-        check_atoms(graphs, run)
-        _write_molecules(graphs, output)
+        molecules = list(graphs)
+        check_atoms(molecules, run)
+        _write_molecules(molecules, output)
     else:
         formats.write(graphs, output)
-        log.info("wrote %s: %d graphs", output, len(graphs))
-
-
-def _read_vectors(path: Path) -> Any:
-    import numpy as np
-
-    wanted = "it must be an .npy file of numbers, or JSON: a list of rows of equally many numbers"
-    try:
-        if path.suffix.lower() != ".json":
-            return np.load(path, allow_pickle=False)
-        return np.array(json.loads(path.read_text(encoding="utf-8")), dtype=np.float64)
-    except OSError as error:
-        raise GeoGAEError(f"cannot read {path}: {error.strerror or error}; {wanted}") from None
-    except (EOFError, TypeError, ValueError, BadZipFile, RecursionError):  # NumPy's words recommend to unpickle it
-        raise GeoGAEError(f"{path} holds no vectors; {wanted}") from None
+        log.info("wrote %s", output)
 
 
 def check_atoms(graphs: Sequence[Graph | None], run: Path) -> None:

@@ -31,5 +31,5 @@ PAPER = {
 
 
 def names() -> list[str]:
-    """The data sets of the paper; any other name of the TU collection can be loaded as well."""
+    """The data sets of the paper; other names of the registry and of the TU collection can be loaded as well."""
     return list(PAPER)

@@ -1,4 +1,4 @@
-"""QM9 out of the package qm9pack: the SMILES with all hydrogens, read by RDKit, and the computed properties.
+"""QM9 from the package qm9pack: the SMILES with all hydrogens, read by RDKit, and the computed properties.
 
 Nodes carry atomic number and formal charge, edges RDKit's bond type, and the label is the tuple of
 ``PROPERTIES``. The coordinates are left out: for about 450 molecules the atoms there do not follow the SMILES.
@@ -12,9 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
+from geogae.datasets import collection
+from geogae.datasets.registry import DataSet, Root
+from geogae.datasets.store import cached, state_of
 from geogae.errors import GeoGAEError
 from geogae.formats.chem import from_smiles
 from geogae.formats.packed import Packed
+from geogae.formats.simplify import Policy
 from geogae.graph import Graph
 from geogae.progress import progress_bar
 
@@ -36,12 +40,33 @@ PROPERTIES = (
     "Heatcapacity_Cv_cal_mol_K",
 )
 
-
 _ORDERS = {1: 1.0, 2: 2.0, 3: 3.0, 12: 1.5}  # of RDKit's bond types
 
 
+def load(name: str, root: Root, policy: Policy) -> Packed:
+    """The molecules of qm9pack, parsed once and kept in the cache folder; with ``root`` a TU set of that name."""
+    if root is not None:
+        return collection.load(name, root, policy)
+    parts = find()
+    return cached(name, state_of(parts), lambda: read(parts))
+
+
+def load_numbers(name: str, root: Root, policy: Policy) -> Packed:
+    """QM9 with its categories as continuous attributes, as the paper has them."""
+    molecules = load(name.removesuffix("-numbers"), root, policy)
+    return Packed.of(map(as_numbers, molecules.graphs()), report=molecules.report)
+
+
+def is_here(name: str, root: Root) -> bool:
+    """Whether qm9pack is installed."""
+    return bool(find()) if root is None else collection.is_here(name.removesuffix("-numbers"), root)
+
+
+QM9, QM9_NUMBERS = DataSet(load, is_here), DataSet(load_numbers, is_here)
+
+
 def as_numbers(graph: Graph) -> Graph:
-    """The same molecule with its categories as continuous attributes: atomic number, formal charge, bond order."""
+    """The molecule with its categories as continuous attributes: atomic number, formal charge, bond order."""
     kinds = [] if graph.edge_categorical is None else graph.edge_categorical[:, 0].tolist()
     orders = np.array([_ORDERS[kind] for kind in kinds]).reshape(-1, 1)
     return Graph(graph.n, graph.edges, node_continuous=graph.node_categorical, edge_continuous=orders,

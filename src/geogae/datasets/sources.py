@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import http.client
 import os
 import re
-import urllib.request
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO
+from typing import Any
 
-from geogae.datasets.catalogue import names
+from geogae.datasets.registry import DATASETS
 from geogae.errors import GeoGAEError
-from geogae.files import atomic_path, cache_folder
+from geogae.files import cache_folder
 from geogae.progress import progress_bar
 
 TU_URL = "https://www.chrsmrrs.com/graphkerneldatasets"  # $GEOGAE_TU_URL names a mirror
 TIMEOUT = 30.0  # seconds without a byte
-_CHUNK = 1 << 16
+SHA256 = {  # of the zips of the paper's sets; other sets are downloaded without this check
+    "AIDS": "760720923c1c0be43687f565722fc29a1f450c3a8dda3a218b798bbd1e90cf81",
+    "COLLAB": "f4398512cbe5efdf1605279d7a4c6494bfe56f0e6933a0015966d4faafa1ba61",
+    "IMDB-BINARY": "2a4abb6431ec1ab025a6fbcd3b546607191f79a1e0aef0f42cd8bd4ec1546116",
+    "MUTAG": "20f52db82d6d85d5f67d2fa42c3fb705d05934be44329314ab17b05d0c012f7e",
+    "REDDIT-BINARY": "4b69656a5ec57f845ca1d660f831f596c44f39d80e3a73de8d38b08e50ee7005",
+    "SYNTHETICnew": "bc5edf918f06422a7c5d32b8626a4a3be5b4aa6a64edc23d06f9b96c4734ee1e",
+}
 
 
 def find(name: str, root: str | os.PathLike[str] | None = None) -> Path | None:
@@ -34,7 +39,7 @@ def find(name: str, root: str | os.PathLike[str] | None = None) -> Path | None:
 def fetch(name: str, root: str | os.PathLike[str] | None = None) -> Path:
     """As :func:`find`; what is not there is downloaded into the cache folder, unless a ``root`` was given."""
     if not re.fullmatch(r"[A-Za-z0-9][\w.+-]*", name):
-        raise GeoGAEError(f"{name!r} is not the name of a data set; known names: {', '.join(names())}")
+        raise GeoGAEError(f"{name!r} is not the name of a data set; known names: {', '.join(DATASETS)}")
     if place := find(name, root):
         return place
     if root is not None:
@@ -42,13 +47,13 @@ def fetch(name: str, root: str | os.PathLike[str] | None = None) -> Path:
     url = f"{os.environ.get('GEOGAE_TU_URL', TU_URL).rstrip('/')}/{name}.zip"
     target = _downloads() / f"{name}.zip"
     try:
-        _download(url, target)
+        _download(url, target, SHA256.get(name))
     except GeoGAEError as error:
         data = os.environ.get("GEOGAE_DATA")
         raise GeoGAEError(
             f"data set {name!r} is not in $GEOGAE_DATA ({data or 'not set'}), not in the cache ({_downloads()}), and "
             f"the download failed ({error}); put {name}.zip in one of these folders, or check the name "
-            f"(known: {', '.join(names())})"
+            f"(known: {', '.join(DATASETS)})"
         ) from None
     return target
 
@@ -63,29 +68,51 @@ def folders() -> list[Path]:
     return [*([Path(data).expanduser()] if data else []), _downloads()]
 
 
-def _download(url: str, target: Path) -> None:
-    with _network(url):
-        response = urllib.request.urlopen(url, timeout=TIMEOUT)
-    with response, atomic_path(target) as temporary:
-        header = response.headers.get("Content-Length")
-        length = int(header) if header else None
-        with temporary.open("wb") as file, progress_bar(f"downloading {target.name}", length, size=True) as advance:
-            while piece := _piece(response, url):
-                file.write(piece)
-                advance(len(piece))
-        if not zipfile.is_zipfile(temporary) or (length and temporary.stat().st_size != length):
+def _download(url: str, target: Path, sha256: str | None) -> None:
+    """The zip at ``url`` as the file ``target``: whole, with the checksum if it is known, or an error."""
+    import pooch
+    import requests
+
+    def fetch_zip(url: str, output: Any, pooch_: Any) -> None:
+        with ExitStack() as stack:
+            bar = _Bar(f"downloading {target.name}", stack)
+            pooch.HTTPDownloader(progressbar=bar, timeout=TIMEOUT)(url, output, pooch_)
+        if not zipfile.is_zipfile(output):
             raise GeoGAEError(f"{url} did not send a whole zip file")
 
-
-def _piece(response: IO[bytes], url: str) -> bytes:
-    with _network(url):
-        return response.read(_CHUNK)
-
-
-@contextmanager
-def _network(url: str) -> Iterator[None]:
-    """What goes wrong between here and there, in one line."""
+    pooch.get_logger().setLevel("WARNING")
     try:
-        yield
-    except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError: not a URL
-        raise GeoGAEError(f"{url}: {getattr(error, 'reason', None) or error}") from None
+        pooch.retrieve(url, sha256, fname=target.name, path=target.parent, downloader=fetch_zip)
+    except GeoGAEError:
+        raise
+    except requests.exceptions.RequestException as error:
+        raise GeoGAEError(f"{url}: {error}") from None
+    except OSError as error:
+        raise GeoGAEError(f"cannot write {target}: {error.strerror or error}; choose another place") from None
+    except ValueError as error:  # another checksum, or not a URL
+        raise GeoGAEError(f"{url}: {' '.join(str(error).split())}") from None
+
+
+class _Bar:
+    """Our progress bar behind the four names that pooch asks for."""
+
+    def __init__(self, title: str, stack: ExitStack) -> None:
+        self.title, self.stack = title, stack
+        self.advance: Callable[..., bool] = lambda steps=1: True
+
+    @property
+    def total(self) -> int:
+        return 0
+
+    @total.setter
+    def total(self, size: int) -> None:
+        self.advance = self.stack.enter_context(progress_bar(self.title, size or None, size=True))
+
+    def update(self, steps: int) -> None:
+        self.advance(steps)
+
+    def reset(self) -> None:
+        self.advance = lambda steps=1: True
+
+    def close(self) -> None:
+        pass

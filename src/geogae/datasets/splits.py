@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from geogae.errors import GeoGAEError
-from geogae.formats import as_graph
+from geogae.formats import iter_graphs
 
 T = TypeVar("T")
 
@@ -26,14 +26,21 @@ def split(
     """Training, validation and test parts, the same for the same seed; each keeps the order of ``graphs``.
 
     The shuffled graphs are cut at the fractions' running sums times their number, rounded half up: 188 graphs
-    give 132, 28 and 28. With ``disjoint`` graphs that are isomorphic (attributes aside) stay in one part:
-    classes are dealt from the largest to the smallest, each to a part that has room for it, at random in
-    proportion to the room left, so that the sizes come as near to the fractions as the classes allow.
+    give 132, 28 and 28. With ``disjoint`` graphs that are isomorphic (attributes aside) stay in one part: isomorphism
+    classes are assigned from the largest to the smallest, each to a part that has room for it, at random in
+    proportion to the room left. The sizes then come as near to the fractions as the classes allow.
+
+    ``graphs`` are whatever :func:`geogae.formats.as_graph` takes, and the parts hold them as they were given. A PyG
+    ``Batch`` or an iterator becomes a list first.
     """
     if len(fractions) != 3 or min(fractions) < 0 or not math.isclose(sum(fractions), 1):
         raise GeoGAEError(f"fractions={fractions} must be three numbers from 0 up that sum to 1")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise GeoGAEError(f"seed={seed!r} must be a whole number, at least 0")
+    if hasattr(graphs, "to_data_list"):
+        graphs = graphs.to_data_list()
+    elif not hasattr(graphs, "__getitem__"):
+        graphs = list(graphs)
     if not len(graphs):
         raise GeoGAEError("there are no graphs to split; give at least one")
     rng = np.random.Generator(np.random.PCG64(seed))
@@ -55,7 +62,7 @@ def isomorphism_classes(graphs: Sequence[object]) -> list[list[int]]:
     """
     from geogae.geometry.labelling import canonical_form
 
-    topologies = [as_graph(graph).topology() for graph in graphs]
+    topologies = [graph.topology() for graph in iter_graphs(graphs)]
     alike: dict[Hashable, list[int]] = defaultdict(list)
     for index, graph in enumerate(topologies):
         alike[graph.n, np.sort(graph.degrees).tobytes()].append(index)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from geogae.errors import GeoGAEError
+from geogae.formats.registry import ObjectKind
 from geogae.formats.simplify import Policy, simple_graph
 from geogae.graph import Graph
 
@@ -16,9 +17,9 @@ from geogae.graph import Graph
 def from_adjacency(matrix: Any, **how: Any) -> Graph:
     """The graph of a square matrix of 0 and 1 (NumPy, nested lists or SciPy sparse).
 
-    Other entries are weights, an unsymmetric matrix is directed, and an entry on the diagonal is a self-loop:
-    for these see :mod:`geogae.formats.simplify`. ``node_categorical``, ``node_continuous``, ``label`` and
-    ``name`` are passed on.
+    Other entries are weights, an unsymmetric matrix is directed, and an entry on the diagonal is a self-loop; these
+    are errors unless an argument says otherwise, see :mod:`geogae.formats.simplify`. ``node_categorical``,
+    ``node_continuous``, ``label`` and ``name`` become those of the graph.
     """
     sparse = hasattr(matrix, "tocoo")
     try:
@@ -44,6 +45,13 @@ def from_adjacency(matrix: Any, **how: Any) -> Graph:
     return simple_graph(array.shape[0], pairs, arcs=True, weight=values[set_], **how)
 
 
+def _is_matrix(obj: Any) -> bool:
+    return (isinstance(obj, np.ndarray) and obj.ndim == 2) or (hasattr(obj, "tocsr") and hasattr(obj, "tocoo"))
+
+
+ADJACENCY = ObjectKind("a square adjacency matrix (NumPy or SciPy sparse)", _is_matrix, from_adjacency)
+
+
 def from_edges(
     edges: ArrayLike | Iterable[Sequence[int]],
     n: int | None = None,
@@ -57,9 +65,9 @@ def from_edges(
     name: str | None = None,
     **policy: Unpack[Policy],
 ) -> Graph:
-    """The graph of pairs (i, j); without ``n`` it has the nodes up to the largest that is named.
+    """The graph of pairs (i, j). Without ``n`` the number of nodes is the largest node number plus one.
 
-    Each pair is an edge; with ``arcs`` it is one direction of an edge, and its reverse must be there too.
+    Each pair is an edge. With ``arcs`` it is one direction of an edge, and its reverse must be there too.
     """
     if n is None:
         try:

@@ -1,32 +1,43 @@
 """RDKit molecules and SMILES, in and out.
 
-An atom is a node with the categorical columns atomic number, formal charge and, unless all hydrogens are
-nodes, the number of its hydrogens that are not; a bond is an edge with RDKit's bond type (1 single, 2 double,
-3 triple, 4 quadruple, 12 aromatic). Stereochemistry, isotopes and atom maps are not part of the graph.
+An atom is a node with the categorical columns atomic number, formal charge and, unless all hydrogens are nodes, the
+number of its hydrogens that are not (-1: as many as its valence implies). A bond is an edge with RDKit's bond type: 1
+single, 2 double, 3 triple, 4 quadruple, 12 aromatic. Stereochemistry, isotopes and atom maps are not part of the graph.
+
+RDKit crashes on molecules that are very large or have very many rings, so these are refused: see ``MAX_RINGS``, and
+``GEOGAE_MAX_ATOMS`` in :mod:`geogae.formats.limits`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
 from geogae.errors import GeoGAEError
 from geogae.files import atomic_path
+from geogae.formats.detect import as_graph, graph_name, iter_graphs
+from geogae.formats.limits import check, limit
 from geogae.formats.optional import require
-from geogae.formats.text import numbered_lines
+from geogae.formats.registry import FileFormat, ObjectKind, instance_of
+from geogae.formats.text import Source, numbered_lines
 from geogae.graph import Graph
 
 ATOM_COLUMNS = ("atomic number", "formal charge", "hydrogens that are not nodes")
 BOND_TYPES = (1, 2, 3, 4, 12)
+_LONGEST_ATOM = 20  # characters of a SMILES for each atom, at most: an isotope, charge, atom map and ring numbers
+_QUOTED = 80  # characters of a SMILES in a message
+MAX_RINGS = 400  # independent rings; RDKit takes minutes beyond that, or crashes (C720 fullerene: 361)
 _AROMATIC = 12
+IMPLIED = -1  # in the column of hydrogens: as many as the valences of the atom leave open
+Hydrogens = bool | Literal["implied"]
 
 
 class InvalidMoleculeError(GeoGAEError):
-    """A graph has atoms and bonds, but no molecule has them so; RDKit's ``reason`` and the ``nodes`` it blames."""
+    """A graph whose atoms and bonds are no valid molecule; RDKit's ``reason``, and the ``nodes`` that it names."""
 
     def __init__(self, what: str, reason: str, nodes: Sequence[int] = ()) -> None:
         super().__init__(what, reason, nodes)  # as given, so that the error can be pickled
@@ -36,20 +47,30 @@ class InvalidMoleculeError(GeoGAEError):
         return f"{self.args[0]} is not a valid molecule: {self.reason}"
 
 
-def from_rdkit(molecule: Any, *, hydrogens: bool = False, label: Any = None, name: str | None = None) -> Graph:
-    """The graph of a molecule: with ``hydrogens`` every hydrogen becomes a node, without the atoms are as they are.
+def from_rdkit(molecule: Any, *, hydrogens: Hydrogens = False, label: Any = None, name: str | None = None) -> Graph:
+    """The graph of a molecule. With ``hydrogens`` every hydrogen becomes a node, else the atoms are kept as they are.
 
-    The name is the molecule's ``_Name``, the label its property ``label`` if that is a number or a list of
-    numbers, unless given.
+    With ``hydrogens="implied"`` heavy atoms are nodes, bonds are kekulised, and hydrogens follow from the valences: the
+    fewest numbers that tell a molecule. A molecule that its valences do not tell (a radical) is an error.
+
+    Unless given, the name is the molecule's property ``_Name``, and the label is its property ``label`` if that is a
+    number or a list of numbers.
     """
     chem = require("rdkit.Chem", "chem")
     if molecule.NeedsUpdatePropertyCache():  # not sanitised: RDKit has not counted the hydrogens yet
         molecule = chem.Mol(molecule)
         molecule.UpdatePropertyCache(strict=False)
-    molecule = chem.AddHs(molecule) if hydrogens else molecule
+    check("atoms", molecule.GetNumAtoms())
+    if hydrogens == "implied":
+        molecule = _kekulised(molecule)
+    elif hydrogens:
+        molecule = chem.AddHs(molecule)
     if not molecule.GetNumAtoms():
         raise GeoGAEError("the molecule has no atoms; a graph needs at least one node")
-    atoms = [(a.GetAtomicNum(), a.GetFormalCharge(), a.GetTotalNumHs()) for a in molecule.GetAtoms()]
+    atoms = [
+        (a.GetAtomicNum(), a.GetFormalCharge(), IMPLIED if hydrogens == "implied" else a.GetTotalNumHs())
+        for a in molecule.GetAtoms()
+    ]
     bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx(), int(b.GetBondType())) for b in molecule.GetBonds()]
     for i, j, kind in bonds:
         if kind not in BOND_TYPES:
@@ -60,28 +81,69 @@ def from_rdkit(molecule: Any, *, hydrogens: bool = False, label: Any = None, nam
     return Graph(
         len(atoms),
         bond_table[:, :2],
-        node_categorical=np.array(atoms)[:, : 2 if hydrogens else 3],
+        node_categorical=np.array(atoms)[:, : 2 if hydrogens is True else 3],
         edge_categorical=bond_table[:, 2:],
         label=_label_property(molecule) if label is None else label,
         name=name,
     )
 
 
-def to_rdkit(graph: Graph) -> Any:
-    """The sanitised molecule; columns that are missing (charges, hydrogens) are read as 0."""
-    molecule = unsanitised(graph)
+RDKIT = ObjectKind("an RDKit Mol", lambda obj: instance_of(obj, "rdkit.Chem", "Mol"), from_rdkit)
+
+
+def with_implied_hydrogens(graph: Graph) -> Graph:
+    """The same molecule as ``from_rdkit(…, hydrogens="implied")`` has it; label and name are kept."""
+    return from_rdkit(to_rdkit(graph), hydrogens="implied", label=graph.label, name=graph.name)
+
+
+def _kekulised(molecule: Any) -> Any:
+    """Heavy atoms with single, double and triple bonds; an error if their valences do not tell the hydrogens."""
+    chem = require("rdkit.Chem", "chem")
+    try:
+        with _quiet():
+            heavy = chem.RemoveHs(molecule)
+            chem.Kekulize(heavy, clearAromaticFlags=True)
+    except (ValueError, RuntimeError) as error:
+        raise GeoGAEError(f"the molecule has no Kekulé form: {_first_line(error)}") from None
+    bare = chem.RWMol(heavy)
+    for atom in bare.GetAtoms():
+        atom.SetNoImplicit(False)
+        atom.SetNumExplicitHs(0)
+        atom.SetNumRadicalElectrons(0)
+    bare.UpdatePropertyCache(strict=False)
+    for atom, own in zip(bare.GetAtoms(), heavy.GetAtoms(), strict=True):
+        if atom.GetTotalNumHs() != own.GetTotalNumHs():
+            raise GeoGAEError(
+                f"atom {own.GetIdx()} ({own.GetSymbol()}) has {own.GetTotalNumHs()} hydrogens, but its valence implies "
+                f"{atom.GetTotalNumHs()}; take hydrogens=False, which counts them"
+            )
+    return heavy
+
+
+def to_rdkit(graph: Graph, *, what: str | None = None) -> Any:
+    """The sanitised molecule; columns that are missing (charges, hydrogens) are read as 0.
+
+    ``what`` is how an error names the graph, such as "graph 17"; by default it is the graph's name.
+    """
+    graph = as_graph(graph)
+    what = what or _what(graph)
+    molecule = unsanitised(graph, what=what)
+    if _rings(molecule) > MAX_RINGS:
+        raise InvalidMoleculeError(what, f"it has {_rings(molecule):,} rings, more than {MAX_RINGS}")
     try:
         with _quiet():
             require("rdkit.Chem", "chem").SanitizeMol(molecule)
     except (ValueError, RuntimeError) as error:
-        raise InvalidMoleculeError(_what(graph), _first_line(error), _blamed(error)) from None
+        raise InvalidMoleculeError(what, _first_line(error), _blamed(error)) from None
     return molecule
 
 
-def unsanitised(graph: Graph) -> Any:
-    """The molecule as the graph has it, its valences and aromatic rings not checked yet."""
+def unsanitised(graph: Graph, *, what: str | None = None) -> Any:
+    """The molecule of the graph; valences and aromatic rings are not checked yet. For ``what`` see :func:`to_rdkit`."""
     chem = require("rdkit.Chem", "chem")
-    what = _what(graph)
+    what = what or _what(graph)
+    if graph.n > limit("atoms"):
+        raise InvalidMoleculeError(what, f"it has {graph.n:,} atoms, more than GEOGAE_MAX_ATOMS={limit('atoms')}")
     columns = 0 if graph.node_categorical is None else graph.node_categorical.shape[1]
     if graph.node_categorical is None or columns > len(ATOM_COLUMNS):
         raise GeoGAEError(
@@ -96,8 +158,9 @@ def unsanitised(graph: Graph) -> Any:
             atom = chem.Atom(atomic_number)
             charge, hydrogens = (*rest, 0, 0)[:2]
             atom.SetFormalCharge(charge)
-            atom.SetNumExplicitHs(hydrogens)
-            atom.SetNoImplicit(True)
+            if hydrogens != IMPLIED:
+                atom.SetNumExplicitHs(hydrogens)
+                atom.SetNoImplicit(True)
             molecule.AddAtom(atom)
         for (i, j), kind in zip(graph.edges.tolist(), types, strict=True):
             if kind not in BOND_TYPES:
@@ -121,28 +184,32 @@ def unsanitised(graph: Graph) -> Any:
 
 
 def to_molecules(graphs: Iterable[Graph | None]) -> list[Any]:
-    """The sanitised molecule of each graph; None where it is no valid one, or where there is no graph.
+    """The sanitised molecule of each graph; None for a graph that is no valid molecule, and for None.
 
-    Valid is what RDKit can sanitise: fragments and radicals are. Graphs without columns of atoms and bonds are not
-    invalid but of another kind, and an error.
+    A molecule is valid if RDKit can sanitise it; fragments and radicals are valid. A graph without columns of atoms and
+    bonds is an error.
     """
     return _where_valid(to_rdkit, graphs)
 
 
-def from_smiles(smiles: str, *, hydrogens: bool = False, label: Any = None, name: str | None = None) -> Graph:
+def from_smiles(smiles: str, *, hydrogens: Hydrogens = False, label: Any = None, name: str | None = None) -> Graph:
     """The graph of a SMILES; see :func:`from_rdkit`. Hydrogens written in the SMILES count as any other."""
     return from_rdkit(_molecule(smiles), hydrogens=hydrogens, label=label, name=name)
 
 
-def to_smiles(graph: Graph) -> str:
-    """RDKit's canonical SMILES, without the hydrogens that need not be written."""
+SMILES = ObjectKind("a SMILES string", lambda obj: isinstance(obj, str), from_smiles)
+
+
+def to_smiles(graph: Graph, *, what: str | None = None) -> str:
+    """RDKit's canonical SMILES, without the hydrogens that need not be written. For ``what`` see :func:`to_rdkit`."""
     chem = require("rdkit.Chem", "chem")
-    molecule = to_rdkit(graph)
+    graph = as_graph(graph)
+    molecule = to_rdkit(graph, what=what)
     try:
         with _quiet():
-            return chem.MolToSmiles(chem.RemoveHs(molecule))
+            return str(chem.MolToSmiles(chem.RemoveHs(molecule)))
     except (ValueError, RuntimeError) as error:  # what is left is sanitised once more
-        raise InvalidMoleculeError(_what(graph), _first_line(error)) from None
+        raise InvalidMoleculeError(what or _what(graph), _first_line(error)) from None
 
 
 def to_smiles_list(graphs: Iterable[Graph | None]) -> list[str | None]:
@@ -150,53 +217,77 @@ def to_smiles_list(graphs: Iterable[Graph | None]) -> list[str | None]:
     return _where_valid(to_smiles, graphs)
 
 
-def read_smiles(path: str | os.PathLike[str], *, hydrogens: bool = False) -> list[Graph]:
-    """The molecules of a ``.smi`` file: a line holds a SMILES and, after white space, an optional name."""
-    graphs = []
-    for where, line in numbered_lines(path):
-        smiles, _, name = line.strip().partition(" " if "\t" not in line else "\t")
+def read_smiles(source: Source, *, hydrogens: Hydrogens = False) -> list[Graph]:
+    """The molecules of a ``.smi`` file or stream; see :func:`iter_smiles`."""
+    return list(iter_smiles(source, hydrogens=hydrogens))
+
+
+def iter_smiles(source: Source, *, hydrogens: Hydrogens = False) -> Iterator[Graph]:
+    """The molecules, read one at a time: a line holds a SMILES and, after white space, an optional name."""
+    for where, line in numbered_lines(source):
+        smiles, *name = line.split(maxsplit=1)
         try:
-            graphs.append(from_smiles(smiles, hydrogens=hydrogens, name=name.strip() or None))
+            yield from_smiles(smiles, hydrogens=hydrogens, name=name[0].strip() if name else None)
         except GeoGAEError as error:
             raise GeoGAEError(f"{where}: {error}") from None
-    return graphs
 
 
 def write_smiles(graphs: Iterable[Graph], path: str | os.PathLike[str]) -> None:
     """Write molecules to a ``.smi`` file, one SMILES and name a line; labels are not kept."""
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
-        for graph in graphs:
+        for index, graph in enumerate(iter_graphs(graphs)):
             name = " ".join((graph.name or "").split())
-            file.write(f"{to_smiles(graph)} {name}".rstrip() + "\n")
+            file.write(f"{to_smiles(graph, what=graph_name(graph, index))} {name}".rstrip() + "\n")
+
+
+SMILES_FILE = FileFormat(read=iter_smiles, write=write_smiles, text=True)
 
 
 def _molecule(smiles: str) -> Any:
     chem = require("rdkit.Chem", "chem")
+    what = f"SMILES {smiles if len(smiles) <= _QUOTED else smiles[:_QUOTED] + '…'!r}"
+    check("atoms", len(smiles) // _LONGEST_ATOM, what)  # before RDKit takes memory for them
     with _quiet():
-        molecule = chem.MolFromSmiles(smiles, sanitize=False)
+        try:
+            molecule = chem.MolFromSmiles(smiles, sanitize=False)
+        except (ValueError, RuntimeError):  # characters that are no text
+            molecule = None
         if molecule is None:
-            raise GeoGAEError(f"SMILES {smiles!r} cannot be read; check brackets, ring numbers and element symbols")
+            raise GeoGAEError(f"{what} cannot be read; check brackets, ring numbers and element symbols")
+        check("atoms", molecule.GetNumAtoms(), what)
+        if _rings(molecule) > MAX_RINGS:
+            raise GeoGAEError(f"{what} has {_rings(molecule):,} rings; RDKit can handle {MAX_RINGS}")
         try:
             molecule = chem.RemoveHs(molecule)
         except (ValueError, RuntimeError) as error:
-            raise GeoGAEError(f"SMILES {smiles!r} is not a valid molecule: {_first_line(error)}") from None
+            raise GeoGAEError(f"{what} is not a valid molecule: {_first_line(error)}") from None
     if not molecule.GetNumAtoms():
-        raise GeoGAEError(f"SMILES {smiles!r} has no atoms; a graph needs at least one node")
+        raise GeoGAEError(f"{what} has no atoms; a graph needs at least one node")
     return molecule
 
 
-def _where_valid(read: Callable[[Graph], Any], graphs: Iterable[Graph | None]) -> list[Any]:
+def _rings(molecule: Any) -> int:
+    """The number of independent rings: bonds - atoms + connected parts."""
+    parts = len(require("rdkit.Chem", "chem").GetMolFrags(molecule))
+    return int(molecule.GetNumBonds() - molecule.GetNumAtoms() + parts)
+
+
+def _where_valid(write: Callable[..., Any], graphs: Iterable[Graph | None]) -> list[Any]:
     results: list[Any] = []
-    for graph in graphs:
+    for index, graph in enumerate(graphs):
         try:
-            results.append(None if graph is None else read(graph))
+            if graph is not None:
+                graph = as_graph(graph)
+                results.append(write(graph, what=graph_name(graph, index)))
+            else:
+                results.append(None)
         except InvalidMoleculeError:
             results.append(None)
     return results
 
 
 def _quiet() -> Any:
-    """RDKit's own lines on stderr are held back: what it has to say is in the error."""
+    """RDKit's own lines on stderr are held back; its reason is in our error."""
     return require("rdkit.rdBase", "chem").BlockLogs()
 
 
@@ -205,13 +296,13 @@ def _what(graph: Graph) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    """The first line that says something: RDKit heads what it says with the kind of error."""
+    """The first line of RDKit's message that is not the mere kind of error."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return next((line for line in lines if not line.endswith(" Violation")), type(error).__name__)
 
 
 def _blamed(error: Exception) -> list[int]:
-    """The atoms that RDKit names in what it raises."""
+    """The atoms that RDKit's exception names."""
     cause: Any = getattr(error, "cause", None)
     if hasattr(cause, "GetAtomIndices"):
         return list(cause.GetAtomIndices())

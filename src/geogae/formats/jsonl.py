@@ -13,22 +13,25 @@ from typing import Any, Unpack
 
 from geogae.errors import GeoGAEError
 from geogae.files import atomic_path
+from geogae.formats.detect import iter_graphs
+from geogae.formats.limits import check
 from geogae.formats.nx import from_networkx
+from geogae.formats.registry import FileFormat
 from geogae.formats.simplify import Policy, simple_graph
-from geogae.formats.text import numbered_lines
+from geogae.formats.text import Source, numbered_lines
 from geogae.graph import ATTRIBUTES, Graph
 
 FIELDS = ("n", "edges", *ATTRIBUTES, "label", "name")
 
 
-def read_jsonl(path: str | os.PathLike[str], **policy: Unpack[Policy]) -> list[Graph]:
-    """All graphs of the file; for the policy see :mod:`geogae.formats.simplify`."""
-    return list(iter_jsonl(path, **policy))
+def read_jsonl(source: Source, **policy: Unpack[Policy]) -> list[Graph]:
+    """All graphs of a file or stream; for the policy see :mod:`geogae.formats.simplify`."""
+    return list(iter_jsonl(source, **policy))
 
 
-def iter_jsonl(path: str | os.PathLike[str], **policy: Unpack[Policy]) -> Iterator[Graph]:
-    """The graphs of the file, read one at a time."""
-    for where, line in numbered_lines(path):
+def iter_jsonl(source: Source, **policy: Unpack[Policy]) -> Iterator[Graph]:
+    """The graphs of a file or stream, read one at a time."""
+    for where, line in numbered_lines(source):
         try:
             yield from_record(parsed(line), policy)
         except GeoGAEError as error:
@@ -38,12 +41,15 @@ def iter_jsonl(path: str | os.PathLike[str], **policy: Unpack[Policy]) -> Iterat
 def write_jsonl(graphs: Iterable[Graph], path: str | os.PathLike[str]) -> None:
     """Write graphs, taken from the iterable one at a time."""
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
-        for graph in graphs:
+        for graph in iter_graphs(graphs):
             file.write(json.dumps(to_record(graph), separators=(",", ":"), ensure_ascii=False) + "\n")
 
 
+JSONL = FileFormat(read=iter_jsonl, write=write_jsonl, policy=True, text=True)
+
+
 def to_record(graph: Graph) -> dict[str, Any]:
-    """What a line says of a graph."""
+    """The JSON object of a graph."""
     blocks = {
         field: block.tolist() for field in ATTRIBUTES if (block := getattr(graph, field)) is not None and block.size
     }
@@ -65,7 +71,7 @@ def parsed(line: str) -> dict[str, Any]:
 
 
 def from_record(record: dict[str, Any], policy: Policy) -> Graph:
-    """The graph of a line, in either of the two forms."""
+    """The graph of a JSON object, ours or NetworkX's."""
     if "nodes" in record:
         return _from_node_link(record, policy)
     unknown = [key for key in record if key not in FIELDS]
@@ -74,7 +80,8 @@ def from_record(record: dict[str, Any], policy: Policy) -> Graph:
     for field in ("n", "edges"):
         if field not in record:
             raise GeoGAEError(f'the key "{field}" is missing')
-    # An empty list of rows is what a graph without edges has for its edge attributes.
+    if isinstance(record["n"], int):
+        check("nodes", record["n"])
     return simple_graph(record.pop("n"), record.pop("edges"), **record, **policy)
 
 

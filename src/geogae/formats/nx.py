@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geogae.errors import GeoGAEError
+from geogae.formats.detect import as_graph
+from geogae.formats.registry import ObjectKind, instance_of
 from geogae.formats.simplify import Origin, Policy, simple_graph
 from geogae.graph import Graph
 
@@ -29,7 +31,7 @@ def from_networkx(
     """The graph, its nodes numbered in the order of ``graph.nodes``; the ids themselves are not kept.
 
     ``node_categorical=["element", "charge"]`` names the node attributes that become columns; a value is a
-    number, or a sequence of numbers that becomes several columns. Unless told otherwise, the keys that
+    number, or a sequence of numbers that becomes several columns. By default the keys that
     :func:`to_networkx` writes are read where present: ``"categorical"`` and ``"continuous"`` of nodes and
     edges, ``"label"`` and ``"name"`` of the graph. Other attributes are left out. Directed graphs, multigraphs
     with repeated edges, self-loops and an edge attribute ``weight`` other than 1 (unless it is asked for as a
@@ -63,6 +65,7 @@ def to_networkx(graph: Graph) -> networkx.Graph:
     """The nodes 0 … n-1 and the edges, with the keys that :func:`from_networkx` reads by default."""
     import networkx
 
+    graph = as_graph(graph)
     result = networkx.Graph()
     result.graph.update({k: v for k, v in (("label", graph.label), ("name", graph.name)) if v is not None})
     nodes = _records(graph.n, categorical=graph.node_categorical, continuous=graph.node_continuous)
@@ -70,6 +73,9 @@ def to_networkx(graph: Graph) -> networkx.Graph:
     result.add_nodes_from(enumerate(nodes))
     result.add_edges_from((i, j, data) for (i, j), data in zip(graph.edges.tolist(), edges, strict=True))
     return result
+
+
+NETWORKX = ObjectKind("a networkx.Graph", lambda obj: instance_of(obj, "networkx", "Graph"), from_networkx)
 
 
 def _columns(

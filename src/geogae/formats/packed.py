@@ -1,10 +1,13 @@
-"""Many graphs as one set of flat arrays (their disjoint union), and that as an ``.npz`` file: small and fast."""
+"""Many graphs as flat arrays (their disjoint union), and these arrays as an ``.npz`` file: small and fast.
+
+The file holds a checksum over all arrays and their names, so that a damaged file is an error and never other graphs.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
-import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +17,21 @@ from numpy.typing import NDArray
 
 from geogae.errors import GeoGAEError
 from geogae.files import atomic_path
+from geogae.formats import archive, npy
+from geogae.formats.detect import iter_graphs
+from geogae.formats.limits import check
+from geogae.formats.registry import FileFormat
 from geogae.graph import ATTRIBUTES, Graph
 
-FORMAT = "geogae graphs 1"
+FORMAT = "geogae graphs 2"
 _ARRAYS = ("sizes", "edge_counts", "edges", *ATTRIBUTES, "labels", "names")
+_NEEDED = {"sizes", "edge_counts", "edges", "report"}
+_KINDS = {  # what the arrays hold
+    **dict.fromkeys(("sizes", "edge_counts", "edges", "node_categorical", "edge_categorical"), "whole numbers"),
+    **dict.fromkeys(("node_continuous", "edge_continuous"), "32-bit floats"),
+    "labels": "numbers",
+    "names": "text",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +53,13 @@ class Packed:
     report: str = ""  # what was changed when the graphs were read
 
     def __post_init__(self) -> None:
+        for field, kind in _KINDS.items():
+            if (array := getattr(self, field)) is not None and not _is(array.dtype, kind):
+                raise GeoGAEError(f"packed graphs are damaged: {field} holds {array.dtype}, not {kind}")
+        if self.sizes.ndim != 1 or self.edge_counts.ndim != 1 or self.edges.ndim != 2 or self.edges.shape[1] != 2:
+            raise GeoGAEError("packed graphs are damaged: sizes, edge_counts or edges has another shape")
+        if (self.sizes < 1).any() or (self.edge_counts < 0).any() or (self.edge_counts > len(self.edges)).any():
+            raise GeoGAEError("packed graphs are damaged: a number of nodes or edges is out of range")
         rows = {"node": int(self.sizes.sum()), "edge": int(self.edge_counts.sum()), "graph": len(self.sizes)}
         expected = dict.fromkeys(("edge_counts", "labels", "names"), rows["graph"]) | {"edges": rows["edge"]}
         expected |= {field: rows[field[:4]] for field in ATTRIBUTES}
@@ -46,15 +67,18 @@ class Packed:
             array = getattr(self, field)
             if array is None:
                 continue
-            if len(array) != count or (field in ATTRIBUTES and array.ndim != 2):
+            axes = {"labels": (1, 2), "names": (1,), "edge_counts": (1,)}.get(field, (2,))
+            if len(array) != count or array.ndim not in axes:
                 raise GeoGAEError(f"packed graphs are damaged: {field} has shape {array.shape}, not {count} rows")
             if array.dtype.kind == "f" and not np.isfinite(array).all():
                 raise GeoGAEError(f"packed graphs are damaged: {field} has values that are not finite")
+        if self.names is not None and not _is_text(self.names):
+            raise GeoGAEError("packed graphs are damaged: a name holds values that are no characters")
         i, j = self.edges.T
         size = np.repeat(self.sizes, self.edge_counts)  # (E,) nodes of each edge's graph
         key = np.repeat(np.cumsum(self.sizes) - self.sizes, self.edge_counts) + i  # (E,) i in the union
         rises = (key[1:] > key[:-1]) | ((key[1:] == key[:-1]) & (j[1:] > j[:-1]))
-        if (self.sizes < 1).any() or (i < 0).any() or (i >= j).any() or (j >= size).any() or not rises.all():
+        if (i < 0).any() or (i >= j).any() or (j >= size).any() or not rises.all():
             raise GeoGAEError("packed graphs are damaged: an edge is out of range or out of order")
 
     def __len__(self) -> int:
@@ -62,7 +86,8 @@ class Packed:
 
     @classmethod
     def of(cls, graphs: Iterable[Graph], report: str = "") -> Packed:
-        graphs = list(graphs)
+        """The arrays of graphs that have the same attribute columns."""
+        graphs = list(iter_graphs(graphs))
         if not graphs:
             raise GeoGAEError("there are no graphs to write; give at least one")
         labels = _together(
@@ -79,7 +104,7 @@ class Packed:
         )
 
     def graphs(self) -> list[Graph]:
-        """The graphs; their arrays are views of these."""
+        """The graphs; their arrays are views of the packed ones."""
         node_ends, edge_ends = np.cumsum(self.sizes).tolist(), np.cumsum(self.edge_counts).tolist()
         blocks = {field: array for field in ("edges", *ATTRIBUTES) if (array := getattr(self, field)) is not None}
         for array in blocks.values():
@@ -103,24 +128,51 @@ class Packed:
         arrays: dict[str, Any] = {
             field: _narrow(array) for field in _ARRAYS if (array := getattr(self, field)) is not None
         }
+        arrays["report"] = np.array(self.report)
         write = np.savez_compressed if compress else np.savez
         with atomic_path(path) as temporary, temporary.open("wb") as file:
-            write(file, format=np.array(FORMAT), report=np.array(self.report), **arrays)
+            write(file, format=np.array(FORMAT), checksum=np.array(checksum(arrays)), **arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Packed:
+        """The arrays of a file that :meth:`save` wrote; sizes are checked against the limits first."""
+        arrays = read_arrays(path, ("format", "checksum", "report", *_ARRAYS))
+        if (format := _text(arrays.pop("format", None))) != FORMAT:
+            raise GeoGAEError(f"{path} holds {format[:40]!r}, not {FORMAT!r}; write it anew")
+        if _text(arrays.pop("checksum", None)) != checksum(arrays) or not arrays.keys() >= _NEEDED:
+            raise GeoGAEError(f"{path} is damaged: its checksum does not agree; write it anew")
+        report = _text(arrays.pop("report"))
+        if arrays["sizes"].dtype.kind not in "iu":
+            raise GeoGAEError(f"{path} is damaged: sizes holds {arrays['sizes'].dtype}, not whole numbers")
         try:
-            with np.load(path, allow_pickle=False) as stored:
-                if str(stored["format"]) != FORMAT:
-                    raise GeoGAEError(f"{path} holds {str(stored['format'])!r}, not {FORMAT!r}; write it anew")
-                arrays = {field: _wide(stored[field]) for field in _ARRAYS if field in stored}
-                return cls(**arrays, report=str(stored["report"]))
+            check("nodes", int(arrays["sizes"].max(initial=0)))
+            return cls(**{field: _wide(array) for field, array in arrays.items()}, report=report)
         except GeoGAEError as error:
             raise GeoGAEError(f"{path}: {error}") from None
-        except FileNotFoundError:
-            raise GeoGAEError(f"{path} does not exist") from None
-        except (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, AttributeError, zipfile.BadZipFile):
-            raise GeoGAEError(f"{path} is not a file of packed graphs, or it is damaged; write it anew") from None
+
+
+def read_arrays(path: str | os.PathLike[str], fields: Iterable[str]) -> dict[str, NDArray[Any]]:
+    """Those of the arrays of an ``.npz`` file that are there; nothing is unpickled, sizes are checked first."""
+    names = {f"{field}.npy": field for field in fields}
+    arrays = {}
+    with archive.opened(path, "a file of packed graphs") as file:
+        for name, info in archive.members(file, names.__contains__).items():
+            with file.open(info) as member:
+                try:
+                    arrays[names[name]] = npy.read_array(member, info.file_size)
+                except GeoGAEError as error:
+                    raise GeoGAEError(f"{path} is damaged: {name}: {error}; write it anew") from None
+            check("numbers", arrays[names[name]].size, f"{path}: {name}")
+    return arrays
+
+
+def checksum(arrays: Mapping[str, NDArray[Any]]) -> str:
+    """A SHA-256 over the names, types, shapes and values of arrays."""
+    total = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        total.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        total.update(np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()
 
 
 def read_npz(path: str | os.PathLike[str]) -> list[Graph]:
@@ -131,6 +183,30 @@ def read_npz(path: str | os.PathLike[str]) -> list[Graph]:
 def write_npz(graphs: Iterable[Graph], path: str | os.PathLike[str]) -> None:
     """Write graphs as compressed flat arrays; attributes and labels must belong to all graphs or to none."""
     Packed.of(graphs).save(Path(path), compress=True)
+
+
+NPZ = FileFormat(read=read_npz, write=write_npz)
+
+
+def _is_text(array: NDArray[np.str_]) -> bool:
+    try:
+        "".join(array.ravel().tolist()).encode()
+    except ValueError:  # beyond Unicode, or half of a surrogate pair
+        return False
+    return True
+
+
+def _text(array: NDArray[Any] | None) -> str:
+    """The text of an array of one string; none if it is anything else."""
+    return str(array) if array is not None and array.dtype.kind == "U" and not array.ndim and _is_text(array) else ""
+
+
+def _is(dtype: np.dtype[Any], kind: str) -> bool:
+    if kind == "whole numbers":
+        return dtype.kind == "i"
+    if kind == "32-bit floats":
+        return dtype == np.float32
+    return dtype.kind in "if" if kind == "numbers" else dtype.kind == "U"
 
 
 def _together(values: list[Any], field: str, widths: list[int]) -> list[Any] | None:
@@ -165,4 +241,5 @@ def _narrow(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _wide(array: NDArray[Any]) -> NDArray[Any]:
-    return array.astype(np.int64) if array.dtype.kind in "iu" else array
+    whole = array.dtype.kind == "i" or (array.dtype.kind == "u" and array.dtype.itemsize < 8)
+    return array.astype(np.int64) if whole else array.astype(array.dtype.newbyteorder("="), copy=False)

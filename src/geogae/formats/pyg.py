@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geogae.errors import GeoGAEError
+from geogae.formats.detect import as_graph
 from geogae.formats.optional import require
+from geogae.formats.registry import ObjectKind, instance_of
 from geogae.formats.simplify import Policy, simple_graph
 from geogae.graph import ATTRIBUTES, Graph
 
@@ -27,8 +29,8 @@ def from_pyg(
 ) -> Graph:
     """The graph of a ``Data`` whose ``edge_index`` lists both directions of every edge, as is the convention.
 
-    ``node_categorical=["z"], node_continuous=["x", "pos"]`` names the fields that become columns. Unless told
-    otherwise, the fields that :func:`to_pyg` writes are read; without them ``x`` and ``edge_attr`` are, as
+    ``node_categorical=["z"], node_continuous=["x", "pos"]`` names the fields that become columns. By
+    default the fields that :func:`to_pyg` writes are read. Without them ``x`` and ``edge_attr`` are read, as
     categorical columns if they hold integers and as continuous ones if not. ``y`` is the label and ``name``
     the name. An arc without its reverse and an ``edge_weight`` other than 1 are errors unless the policy says
     otherwise, see :mod:`geogae.formats.simplify`.
@@ -56,8 +58,9 @@ def from_pyg(
 def to_pyg(graph: Graph) -> Any:
     """A ``Data`` with both directions of every edge, the fields of ``graph`` that are not None, and ``y``.
 
-    ``y`` has shape (1,) or (1, columns), in 64 bits, so that a batch stacks it and the way back is exact.
+    ``y`` has shape (1,) or (1, columns), in 64 bits, so that a batch stacks it and reading it back is exact.
     """
+    graph = as_graph(graph)
     torch = require("torch", "pyg")
     data = require("torch_geometric.data", "pyg").Data(num_nodes=graph.n)
     arcs = np.concatenate([graph.edges, graph.edges[:, ::-1]])  # (2E, 2)
@@ -73,15 +76,19 @@ def to_pyg(graph: Graph) -> Any:
     return data
 
 
+PYG = ObjectKind("a torch_geometric Data", lambda obj: instance_of(obj, "torch_geometric.data", "Data"), from_pyg)
+
+
 def _array(tensor: Any) -> NDArray[Any]:
     tensor = tensor.detach().cpu()
-    return (tensor.float() if tensor.is_floating_point() else tensor).numpy()
+    array: NDArray[Any] = (tensor.float() if tensor.is_floating_point() else tensor).numpy()
+    return array
 
 
 def _size(data: Any) -> int:
     """The number of nodes as stated or as the node fields have it, never guessed from the edges."""
     if (count := data._store.get("num_nodes")) is not None:
-        return count
+        return int(count)
     for field in ("x", "node_categorical", "node_continuous", "pos", "z"):
         if data.get(field) is not None:
             return len(data[field])

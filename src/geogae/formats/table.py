@@ -1,4 +1,4 @@
-"""Numbers as text: comma-separated rows, one a line, read fast and written fast."""
+"""Numbers as text: comma-separated rows, one a line."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from geogae.errors import GeoGAEError
 Kind = Any  # np.int64, np.float32 or np.float64
 
 _NOT_SEPARATORS = bytes(set(range(256)) - set(b",\n"))
+_QUOTED = 40  # characters of a value in a message
 _INTEGER_LIMITS = np.iinfo(np.int64)
 
 
 def parse(text: bytes, kind: Kind, source: str, columns: int | None = None) -> NDArray[Any]:
     """The table, (lines, columns); without ``columns`` the first line decides. ``source`` names the file in errors.
 
-    Checks and parsing run in C over the whole text; only a text that fails is gone through line by line,
-    to name the line.
+    The whole text is checked and parsed at once. Only a text that fails is read line by line, to name the line.
     """
     text = text.rstrip()
     if not text:
@@ -32,13 +32,15 @@ def parse(text: bytes, kind: Kind, source: str, columns: int | None = None) -> N
     lines = separators.count(b"\n")
     if separators == (b"," * (columns - 1) + b"\n") * lines:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", DeprecationWarning)  # numpy's word for text that is not a number
+            warnings.simplefilter("error", DeprecationWarning)  # what NumPy issues for text that is not a number
             try:
                 values = np.fromstring(text.replace(b",", b" "), dtype=kind, sep=" ")
             except (DeprecationWarning, ValueError):
                 values = np.zeros(0)
         if len(values) == lines * columns and _in_range(values):
-            return values.reshape(lines, columns) + kind(0)  # -0.0 becomes 0.0, as in Graph
+            values += kind(0)  # -0.0 becomes 0.0, as in Graph
+            table: NDArray[Any] = values.reshape(lines, columns)
+            return table
     raise GeoGAEError(f"{source} {_first_fault(text, kind, columns)}")
 
 
@@ -59,7 +61,7 @@ def _in_range(values: NDArray[Any]) -> bool:
 def _first_fault(text: bytes, kind: Kind, columns: int) -> str:
     integers = kind is np.int64
     for number, line in enumerate(text.split(b"\n"), start=1):
-        cells = [cell.strip().decode(errors="replace") for cell in line.split(b",")]
+        cells = [cell.strip()[:_QUOTED].decode(errors="replace") for cell in line.split(b",")]
         if cells == [""]:
             return f"line {number}: the line is empty; remove it"
         if len(cells) != columns:

@@ -1,29 +1,39 @@
-"""The text format of the TU collection: a folder or a zip with DS_A.txt, DS_graph_indicator.txt, …
+"""The text format of the TU collection: a folder or a zip with DS_A.txt, DS_graph_indicator.txt and others.
 
 A file holds one line for each graph, node or arc, and an edge is listed as two arcs. Nodes and graphs are
 numbered from 1 through the whole set. Labels are integers (categorical), attributes are real numbers
 (continuous). A graph's label comes from DS_graph_labels.txt or, if that is missing, DS_graph_attributes.txt.
+
+Some sets of the collection list arcs more than once (IMDB-BINARY) or hold self-loops (COLLAB). So in this format, other
+than in the rest of :mod:`geogae.formats`, repeated arcs are merged and self-loops dropped by default. The log says how
+many.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import Any, Unpack
+from pathlib import Path
+from typing import IO, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geogae.errors import GeoGAEError
 from geogae.files import atomic_path
-from geogae.formats import table
+from geogae.formats import archive, table
+from geogae.formats.limits import check, limit
 from geogae.formats.packed import Packed
+from geogae.formats.registry import FileFormat
 from geogae.formats.simplify import Origin, Policy, simplify
 from geogae.graph import Graph
+
+log = logging.getLogger("geogae")
+
+POLICY: Policy = {"self_loops": "drop", "duplicates": "merge"}  # the default for this format
 
 # The file that holds each block, what its lines stand for, and what its numbers are.
 _BLOCKS: dict[str, tuple[str, str, Any]] = {
@@ -35,16 +45,25 @@ _BLOCKS: dict[str, tuple[str, str, Any]] = {
 
 
 def read_tu(path: str | os.PathLike[str], **policy: Unpack[Policy]) -> list[Graph]:
-    """The graphs of a folder or zip, named DS/0, DS/1, …; for the policy see :mod:`geogae.formats.simplify`."""
-    return read_tu_packed(path, **policy).graphs()
+    """The graphs of a folder or zip, named DS/0, DS/1, …; for the policy see :mod:`geogae.formats.simplify`.
+
+    Repeated arcs are merged and self-loops dropped, with one line in the log, unless the policy says otherwise.
+    """
+    packed = read_tu_packed(path, **policy)
+    if packed.report:
+        log.warning("%s: %s", path, packed.report)
+    return packed.graphs()
 
 
 def read_tu_packed(path: str | os.PathLike[str], **policy: Unpack[Policy]) -> Packed:
     """As :func:`read_tu`, in flat arrays; all graphs are simplified at once, as their disjoint union."""
+    policy = {**POLICY, **policy}
     files = _Files.find(Path(path))
 
     indicator = files.table("graph_indicator", np.int64, columns=1)[:, 0]
     sizes = _sizes(indicator, files.source("graph_indicator"))
+    check("graphs", len(sizes), str(path))
+    check("nodes", int(sizes.max()), str(path))
     offsets = np.cumsum(sizes) - sizes
 
     arcs = files.table("A", np.int64, columns=2)
@@ -84,10 +103,10 @@ def write_tu(graphs: Iterable[Graph], path: str | os.PathLike[str]) -> None:
     packed = Packed.of(graphs)
     with atomic_path(target) as temporary:
         if target.suffix.lower() == ".zip":
-            with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+            with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as file:
                 for stem, text in _texts(packed):
-                    with archive.open(f"{target.stem}/{target.stem}_{stem}.txt", "w", force_zip64=True) as entry:
-                        entry.writelines(piece.encode() for piece in text)
+                    with file.open(f"{target.stem}/{target.stem}_{stem}.txt", "w", force_zip64=True) as member:
+                        member.writelines(piece.encode() for piece in text)
         else:
             temporary.mkdir()
             for stem, text in _texts(packed):
@@ -95,47 +114,59 @@ def write_tu(graphs: Iterable[Graph], path: str | os.PathLike[str]) -> None:
                     file.writelines(text)
 
 
+TU = FileFormat(read=read_tu, write=write_tu, policy=True)
+
+
 @dataclass(frozen=True)
 class _Files:
-    """The text files of one set, wherever they are."""
+    """The text files of one set, in a folder or a zip."""
 
     path: Path
     name: str  # DS
-    entries: dict[str, str]  # file name -> its entry in the zip, or itself in a folder
+    members: frozenset[str]  # names of the files that are there
 
     @classmethod
     def find(cls, path: Path) -> _Files:
         if path.is_dir():
-            entries = {file.name: file.name for file in path.iterdir()}
+            members = frozenset(file.name for file in path.iterdir() if _is_data(file.name))
         else:
-            try:
-                with zipfile.ZipFile(path) as archive:
-                    entries = {PurePosixPath(entry).name: entry for entry in archive.namelist()}
-            except FileNotFoundError:
-                raise GeoGAEError(f"{path} does not exist; give a folder or a zip in TU format") from None
-            except (OSError, zipfile.BadZipFile) as error:
-                raise GeoGAEError(f"{path} is neither a folder nor a zip that can be read ({error})") from None
-        names = [file.removesuffix("_A.txt") for file in entries if file.endswith("_A.txt")]
+            with archive.opened(path, "a folder or a zip in TU format") as file:
+                members = frozenset(archive.members(file, _is_data))
+        names = [file.removesuffix("_A.txt") for file in members if file.endswith("_A.txt")]
         if len(names) != 1:
             raise GeoGAEError(
                 f"{path} must hold exactly one file named NAME_A.txt to be in TU format, not {len(names)}"
             )
-        return cls(path, names[0], entries)
+        return cls(path, names[0], members)
 
     def source(self, stem: str) -> str:
         return f"{self.path}/{self.name}_{stem}.txt"
 
     def text(self, stem: str) -> bytes | None:
-        entry = self.entries.get(f"{self.name}_{stem}.txt")
-        if entry is None:
+        """The content of a file, None if it is not there; its size is checked before it is in memory."""
+        name = f"{self.name}_{stem}.txt"
+        if name not in self.members:
             return None
+        if self.path.is_dir():
+            return self._from_folder(name)
+        with archive.opened(self.path, "a zip in TU format") as file:
+            member = archive.members(file, name.__eq__)[name]
+            with file.open(member) as content:
+                return _content(content, self.source(stem))
+
+    def _from_folder(self, name: str) -> bytes:
+        place = self.path / name
         try:
-            if self.path.is_dir():
-                return (self.path / entry).read_bytes()
-            with zipfile.ZipFile(self.path) as archive:
-                return archive.read(entry)
-        except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError) as error:
-            raise GeoGAEError(f"{self.source(stem)} cannot be read: {error}") from None
+            target = place.resolve(strict=True)
+            if not target.is_relative_to(self.path.resolve()):
+                raise GeoGAEError(f"{place} is a link to a place outside of its folder; copy the file into the folder")
+            if not target.is_file():
+                raise GeoGAEError(f"{place} is not a file")
+            check("unpacked", target.stat().st_size, str(place))
+            with target.open("rb") as file:
+                return _content(file, str(place))
+        except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+            raise GeoGAEError(f"{place} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
     def table(self, stem: str, kind: Any, columns: int) -> NDArray[Any]:
         text = self.text(stem)
@@ -144,7 +175,7 @@ class _Files:
         return table.parse(text, kind, self.source(stem), columns)
 
     def block(self, stem: str, things: str, kind: Any, counts: dict[str, int]) -> NDArray[Any] | None:
-        """The table of an optional file, with one line for each of the things."""
+        """The table of an optional file, which has one line for each node, arc or graph."""
         text = self.text(stem)
         if text is None:
             return None
@@ -154,6 +185,22 @@ class _Files:
                 f"{self.source(stem)} has {len(block)} lines; it needs one for each of the {counts[things]} {things}"
             )
         return block
+
+
+def _is_data(name: str) -> bool:
+    """Whether a file can belong to the set; macOS adds hidden files to zips."""
+    return name.endswith(".txt") and not name.startswith(".")
+
+
+def _content(file: IO[bytes], source: str) -> bytes:
+    """The whole text, as long as it holds no more numbers than the limit."""
+    most, numbers, pieces = limit("numbers"), 0, []
+    for piece in archive.chunks(file):
+        numbers += piece.count(b"\n") + piece.count(b",")
+        if numbers > most:
+            check("numbers", numbers, source, more=True)
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 def _sizes(indicator: NDArray[np.int64], source: str) -> NDArray[np.int64]:

@@ -60,8 +60,8 @@ def _label(graphs: Sequence[Graph], threads: int, advance: Callable[[int], Any])
     cell = np.zeros(first_node[-1], dtype=np.int64)
     for g, graph in enumerate(graphs):
         if graph.attributed:
-            nodes, edges = slice(first_node[g], first_node[g + 1]), slice(first_edge[g], first_edge[g + 1])
-            by_kind[nodes], cell[nodes], pair_kind[edges] = kinds(graph)
+            own_nodes, own_edges = slice(first_node[g], first_node[g + 1]), slice(first_edge[g], first_edge[g + 1])
+            by_kind[own_nodes], cell[own_nodes], pair_kind[own_edges] = kinds(graph)
     order, edges, settled = np.empty_like(cell), np.empty_like(pairs), np.zeros(len(graphs), dtype=bool)
 
     def label(chunk: tuple[int, int]) -> None:

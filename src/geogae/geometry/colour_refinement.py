@@ -320,7 +320,7 @@ def label_without_search(
     begin: int, end: int, first_node: Ints, first_edge: Ints, pairs: Ints, pair_kind: Ints, by_kind: Ints, cell: Ints,
     order: Ints, edges: Ints, settled: NDArray[np.bool_],
 ) -> None:  # fmt: skip
-    """The canonical orders and edges of the graphs ``begin`` … ``end`` of a packed collection, where colours settle them.
+    """The canonical orders and edges of graphs ``begin`` … ``end`` of a packed collection, where colours settle them.
 
     Graph g has the nodes ``first_node[g]:first_node[g + 1]`` of ``by_kind`` (its nodes, sorted by kind) and ``cell``
     (the first position of each one's kind), and the edges ``first_edge[g]:first_edge[g + 1]`` of ``pairs`` and

@@ -22,7 +22,9 @@ def near_pairs(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The pairs i < j of balls less than ``reach`` apart, in order; centres (n, D), radii as the rule scales them."""
     points = np.ascontiguousarray(centers.T, dtype=np.float64)  # (D, n)
-    start, other, _, _ = search(points, np.ascontiguousarray(radii, dtype=np.float64), float(reach), np.full(len(radii), len(radii)))
+    start, other, _, _ = search(
+        points, np.ascontiguousarray(radii, dtype=np.float64), float(reach), np.full(len(radii), len(radii))
+    )
     i, j = np.repeat(np.arange(len(radii)), np.diff(start)), other
     i, j = np.minimum(i, j), np.maximum(i, j)
     by_pair = np.lexsort([j, i])
@@ -124,7 +126,8 @@ def _select(points, radii, names, point, far, square, other, found):
 @njit(cache=True, nogil=True)
 def _grid(points, radii, reach):
     """The axes of the grid (-1 where there are fewer), where it begins, widths and numbers of cells, and the radius
-    of the largest ordinary ball."""
+    of the largest ordinary ball.
+    """
     dim, n = points.shape
     usual = np.sort(radii)[min(n - 1, int(ORDINARY * n))]
     extents, lows = np.empty(dim), np.empty(dim)

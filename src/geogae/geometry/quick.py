@@ -1,6 +1,7 @@
 """The fit of many small graphs in one compiled call: a few steps of the first try, which suffice for most of them.
 
-Step by step it is :func:`geogae.geometry.descent.fit_topology`; what is not exact with its margin by then is left to it.
+Step by step it is :func:`geogae.geometry.descent.fit_topology`; what is not exact with its margin by then is left
+to it.
 """
 
 from __future__ import annotations
@@ -75,7 +76,9 @@ def fit_quickly(
             continue
         start, neighbour = without_twins(start, neighbour, twins, first)
         sign = _signs(start, neighbour, twins, first)
-        points = principal(gram_of(all_distances(start, neighbour)), dim - 1) + noise * stream[: (dim - 1) * k].reshape(dim - 1, k)
+        points = principal(gram_of(all_distances(start, neighbour)), dim - 1) + noise * stream[: (dim - 1) * k].reshape(
+            dim - 1, k
+        )
         centers, raw = points.astype(np.float32), np.full(k, START_RAW, np.float32)
         taken, _, narrow = descend(
             centers, raw, sign, 0, alpha, gamma, temperature, temperature, margin, rate, limit, WIDEN, halt

@@ -14,7 +14,13 @@ _FOLDER = files(__package__)
 DATASETS = ("mutag", "aids", "imdb-binary", "qm9", "syntheticnew", "collab", "reddit-binary")
 DEFAULT = "default"  # GeoGAE's defaults, for no data set in particular
 ATTRIBUTED = ("mutag", "aids", "qm9")  # data sets with attributes of nodes and edges
-RECIPES = {"paper": DATASETS, "linear": DATASETS, "attributes": ATTRIBUTED, "paper-attributes": ATTRIBUTED}
+RECIPES = {
+    "paper": DATASETS,
+    "sequential": DATASETS,
+    "linear": DATASETS,
+    "attributes": ATTRIBUTED,
+    "paper-attributes": ATTRIBUTED,
+}
 
 
 def names() -> list[str]:

@@ -1,89 +1,36 @@
-"""Ordered clouds as padded batches of like size."""
+"""What the loop trains on: sources of batches, and which graphs go into which batch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from geogae.autoencoders.attributes import Schema
-from geogae.autoencoders.transformer.features import Attributes
-from geogae.errors import GeoGAEError
-from geogae.geometry.cloud import HyperballCloud
-
-_PAIRS = 1 << 26  # of nodes that a batch may hold, where it need not be of a given size: 64 MiB of adjacency
-_ATTRIBUTED_PAIRS = 1 << 22  # … where edge attributes need the scores of each head: 128 MiB for eight
 _POOL = 32  # batches that are cut from one sorted pool: like sizes together, yet other company every epoch
 
 
-class Batch(NamedTuple):
-    """B graphs in node order, padded to n nodes."""
+class Source(Protocol):
+    """What batches are cut from; indexing with a list of numbers gives a batch, which has ``to(device)``."""
 
-    balls: Tensor  # (B, n, d), the last ball repeated where a graph has ended
-    sizes: Tensor  # (B,)
-    adjacency: Tensor  # (B, n, n), bool
-    attributes: Attributes | None = None
+    sizes: NDArray[np.int64]  # of each graph: batches are of like size
 
-    def to(self, device: torch.device) -> Batch:
-        balls, sizes, adjacency = (part.to(device, non_blocking=True) for part in self[:3])
-        return Batch(balls, sizes, adjacency, self.attributes and self.attributes.to(device))
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, chosen: Sequence[int]) -> Any: ...
 
 
-class Sequences:
-    """Clouds of one dimension, read in node order; indexing with a list of numbers gives a batch.
+@runtime_checkable
+class Stream(Protocol):
+    """Other graphs every epoch; epoch e is always the same."""
 
-    With a ``schema`` batches carry the attributes of the clouds' graphs.
-    """
-
-    def __init__(self, clouds: Sequence[HyperballCloud], schema: Schema | None = None) -> None:
-        self.balls = [torch.from_numpy(cloud.balls) for cloud in clouds]  # (n, d) each
-        self.sizes = np.array([cloud.n for cloud in clouds])
-        self.edges = [_ordered_edges(cloud) for cloud in clouds]  # (E, 2) each, i < j
-        self.features = [_ordered_features(cloud, schema) for cloud in clouds] if schema else None
-        self.pairs = _ATTRIBUTED_PAIRS if schema and schema.edge.width else _PAIRS
+    sizes: NDArray[np.int64]  # of the graphs that it begins with, to know it again when a run is resumed
 
     def __len__(self) -> int:
-        return len(self.balls)
+        """Graphs in an epoch."""
 
-    def __getitem__(self, chosen: Sequence[int]) -> Batch:
-        sizes = self.sizes[chosen]
-        count, n, d = len(chosen), int(sizes.max()), self.balls[0].shape[1]
-        balls = torch.empty(count, n, d)
-        adjacency = np.zeros((count, n, n), dtype=bool)
-        for row, (graph, size) in enumerate(zip(chosen, sizes, strict=True)):
-            balls[row, :size] = self.balls[graph]
-            balls[row, size:] = self.balls[graph][-1]
-            i, j = self.edges[graph].T
-            adjacency[row, i, j] = adjacency[row, j, i] = True
-        return Batch(balls, torch.from_numpy(sizes), torch.from_numpy(adjacency), self._attributes(chosen, n))
-
-    def _attributes(self, chosen: Sequence[int], n: int) -> Attributes | None:
-        if self.features is None:
-            return None
-        nodes = torch.empty(len(chosen), n, self.features[0][0].shape[1])
-        for row, graph in enumerate(chosen):
-            own = self.features[graph][0]
-            nodes[row, : len(own)] = own
-            nodes[row, len(own) :] = own[-1]
-        edges = np.concatenate([self.edges[graph] for graph in chosen])  # (M, 2)
-        rows = np.repeat(np.arange(len(chosen)), [len(self.edges[graph]) for graph in chosen])  # (M,)
-        edge_features = torch.cat([self.features[graph][1] for graph in chosen])
-        return Attributes(nodes, torch.from_numpy(np.column_stack((rows, edges))), edge_features)
-
-    def by_size(self, batch_size: int) -> Iterator[list[int]]:
-        """All numbers in batches of like size, for work whose order does not matter; large graphs in smaller ones."""
-        batch: list[int] = []
-        for graph in np.argsort(self.sizes, kind="stable").tolist():
-            if batch and (len(batch) == batch_size or (len(batch) + 1) * self.sizes[graph] ** 2 > self.pairs):
-                yield batch
-                batch = []
-            batch.append(graph)
-        if batch:
-            yield batch
+    def epoch(self, number: int) -> Source: ...
 
 
 def epoch_batches(sizes: NDArray[np.int64], batch_size: int, seed: int, epoch: int) -> list[list[int]]:
@@ -96,18 +43,3 @@ def epoch_batches(sizes: NDArray[np.int64], batch_size: int, seed: int, epoch: i
         pool = pool[np.argsort(sizes[pool], kind="stable")]
         batches += [pool[b : b + batch_size].tolist() for b in range(0, len(pool), batch_size)]
     return [batches[b] for b in random.permutation(len(batches))]
-
-
-def _ordered_edges(cloud: HyperballCloud) -> NDArray[np.int64]:
-    edges = cloud.to_graph().edges if cloud.graph is None else cloud.graph.edges
-    position = np.empty(cloud.n, dtype=np.int64)
-    position[cloud.order] = np.arange(cloud.n)
-    return np.sort(position[edges], axis=1)
-
-
-def _ordered_features(cloud: HyperballCloud, schema: Schema) -> tuple[Tensor, Tensor]:
-    """Of the nodes, (n, w_node), in node order; of the edges, (E, w_edge), as they come."""
-    if cloud.graph is None:
-        raise GeoGAEError("this cloud was decoded, not fitted: it has no graph with attributes to read")
-    node, edge = (block.features(block.columns(cloud.graph)) for block in (schema.node, schema.edge))
-    return torch.from_numpy(node[cloud.order]), torch.from_numpy(edge)

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from geogae.errors import GeoGAEError
 from geogae.files import atomic_path
 from geogae.progress import Meter
-from geogae.training.batches import Batch, Sequences, epoch_batches
+from geogae.training.batches import Source, Stream, epoch_batches
 from geogae.training.checkpoint import load_checkpoint, save_checkpoint
 from geogae.training.distributed import Processes
 
@@ -57,16 +57,19 @@ class Progress:
 
 
 Average = Callable[[Tensor], Tensor]
-Loss = Callable[[nn.Module, Batch, float, torch.Generator, Average], dict[str, Tensor]]  # → "total" and its parts
+Loss = Callable[[nn.Module, Any, float, torch.Generator, Average], dict[str, Tensor]]  # of a batch: "total", its parts
 
 
 class Trainer:
-    """One model on its way; :meth:`run` takes it to the end of its budget and leaves the best weights in it."""
+    """One model on its way; :meth:`run` takes it to the end of its budget and leaves the best weights in it.
+
+    The model and its batches can be of any kind: a batch of ``data`` goes to ``loss``, the loop follows the gradient.
+    """
 
     def __init__(
         self,
         model: nn.Module,
-        data: Sequences,
+        data: Source | Stream,
         loss: Loss,
         validate: Callable[[], Mapping[str, float]],
         *,
@@ -104,6 +107,8 @@ class Trainer:
         self.generator = torch.Generator(self.device).manual_seed(seed + self.peers.rank)
         self.at = Progress()
         self.best_weights: dict[str, Tensor] = _copy(model.state_dict())
+        self.epoch_of: Callable[[int], Source] = data.epoch if isinstance(data, Stream) else lambda epoch: data
+        self.source: Source | None = None  # of this epoch
         self.batches: list[list[int]] = []
         self.batches_of = -1  # the epoch that they are of
         self.steps_per_epoch = math.ceil(len(data) / batch_size)
@@ -117,7 +122,7 @@ class Trainer:
         elif self.run_folder and self.peers.writes:  # of an earlier run
             (self.run_folder / METRICS).unlink(missing_ok=True)
             (self.run_folder / STATE).unlink(missing_ok=True)
-        began, core_began = time.monotonic() - self.at.seconds, time.process_time() - self.at.core_seconds
+        began, core_began = time.monotonic() - self.at.seconds, self._core_time() - self.at.core_seconds
         saved, good = self.at.seconds, self._snapshot()
         next_validation = self._next_validation()
         try:
@@ -126,7 +131,7 @@ class Trainer:
                     at = self.at
                     parts = self._step()
                     at.seconds = self.peers.agreed(time.monotonic() - began)  # all decide by the same clock
-                    at.core_seconds = self.peers.agreed(time.process_time() - core_began)
+                    at.core_seconds = self.peers.agreed(self._core_time() - core_began)
                     if parts is None:
                         good = self._recover(good)
                         next_validation = self._next_validation()
@@ -151,11 +156,12 @@ class Trainer:
     def _step(self) -> dict[str, float] | None:
         """One batch; None when loss or gradient says that the weights are on a wrong way."""
         at = self.at
-        if self.batches_of != at.epoch:
-            self.batches = epoch_batches(self.data.sizes, self.batch_size, self.seed, at.epoch)
+        if self.source is None or self.batches_of != at.epoch:
+            self.source = self.epoch_of(at.epoch)
+            self.batches = epoch_batches(self.source.sizes, self.batch_size, self.seed, at.epoch)
             self.batches_of = at.epoch
         chosen = self.batches[at.cursor]
-        batch = self.data[self.peers.share(chosen)].to(self.device)
+        batch = self.source[self.peers.share(chosen)].to(self.device)
         for group in self.optimizer.param_groups:
             group["lr"] = self.lr * at.step_factor * schedule(self._done())
         weight = self.peers.weight(chosen)
@@ -184,6 +190,10 @@ class Trainer:
         if at.cursor == len(self.batches):
             at.epoch, at.cursor = at.epoch + 1, 0
         return named
+
+    def _core_time(self) -> float:
+        """Processor seconds of this process, and of those that make its data."""
+        return time.process_time() + getattr(self.data, "core_seconds", 0.0)
 
     def _done(self) -> float:
         """The share of the budget that is used, 0 to 1; epochs, minutes or core minutes, whichever ends first."""
@@ -328,7 +338,7 @@ def deterministic(seed: int) -> Iterator[None]:
 def bfloat16_pays(device: torch.device, tokens: float) -> bool:
     """Whether the device computes in bfloat16, and a batch of so many tokens is worth the conversions there."""
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported()
+        return bool(torch.cuda.is_bf16_supported())
     native = any(getattr(torch.cpu, ask, bool)() for ask in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"))
     return device.type == "cpu" and native and tokens >= CPU_BFLOAT16_TOKENS
 

@@ -36,7 +36,8 @@ class Attributes(SlotFeature):
     """
 
     name = "attributes"
-    random_axes = 0.3  # a rank above 0 may come anywhere
+    random_axes = 0.3  # a rank above 0 may come anywhere …
+    random_axes_without_contexts = 0.1  # … while categories as they are come where training graphs have them
 
     def __init__(
         self, schema: Schema, edges: int, smooth: Sequence[int], rough: Sequence[int], decoded: bool = True
@@ -58,8 +59,12 @@ class Attributes(SlotFeature):
         rest: Sequence[Graph],
         latent_dim: int,
         decoded: bool = True,
+        contexts: bool = True,
     ) -> Self:
-        """Expectations of training cores and their counts, and places for the ``rest``, too; all in node order."""
+        """Expectations of training cores and their counts, and places for the ``rest``, too; all in node order.
+
+        Without ``contexts`` the rank of a category is its number: what a slot says does not depend on other slots.
+        """
         cores, counts = [core for core, _ in train], [own for _, own in train]
         nodes, edges = ([block.columns(core) for core in cores] for block in (schema.node, schema.edge))
         averages = [_averages(schema.node, nodes), _averages(schema.edge, edges)]
@@ -70,7 +75,10 @@ class Attributes(SlotFeature):
         most = max(map(earlier_neighbours, [*cores, *rest])) if schema.edge.width else 0
         feature = cls(schema, most, smooth, rough, decoded)
         feature.averages = averages
-        feature.ranks.fit(cores, [part.codes for part in nodes], [part.codes for part in edges], counts)
+        if not contexts:
+            feature.random_axes = cls.random_axes_without_contexts
+        else:
+            feature.ranks.fit(cores, [part.codes for part in nodes], [part.codes for part in edges], counts)
         return feature
 
     def lossy(self, core: Graph) -> str | None:

@@ -76,9 +76,13 @@ class SlotFeature(ABC):
     def write(self, core: Graph, counts: Ints) -> SlotValues:
         """Of an ordered core without its count columns, which are ``counts`` (n, columns of all features)."""
 
-    @abstractmethod
-    def read(self, values: Floats, coefficients: Floats, core: Graph, counts: Ints) -> Graph | Ints:
-        """The inverse of :meth:`write`: the core with attributes, or this feature's count columns (n, columns)."""
+    def read(self, values: Floats, coefficients: Floats, core: Graph, counts: Ints) -> Graph:
+        """The inverse of :meth:`write`: the core with what this feature wrote; ``counts`` are those of all folds."""
+        return core
+
+    def read_counts(self, values: Floats) -> Ints:
+        """Of a feature that folds: its count columns (n, columns)."""
+        return read_counts(values)
 
     @abstractmethod
     def state(self) -> State: ...
@@ -133,15 +137,15 @@ class SlotFeatures:
 
     def read_core(self, values: Floats, coefficients: Floats, core: Graph) -> Graph:
         """The core with attributes and count columns."""
-        counts, plain, begin = np.zeros((core.n, 0), np.int64), core, 0
+        parts, plain, begin = [np.zeros((core.n, 0), np.int64)], core, 0
         for feature in self.features:
-            part = feature.read(values[:, begin : begin + feature.width], coefficients, plain, counts)
+            own = values[:, begin : begin + feature.width]
             begin += feature.width
-            if isinstance(part, Graph):
-                plain = part
+            if feature.columns:
+                parts.append(feature.read_counts(own))
             else:
-                counts = np.concatenate([counts, part], axis=1)
-        return with_columns(plain, counts)
+                plain = feature.read(own, coefficients, plain, np.concatenate(parts, axis=1))
+        return with_columns(plain, np.concatenate(parts, axis=1))
 
     def lossy(self, core: Graph) -> str | None:
         """Why an ordered core may not come back whole, or None."""
@@ -198,9 +202,18 @@ def written_counts(counts: Ints) -> SlotValues:
     return SlotValues(values, np.ones(values.shape, bool), low, high, weight, np.empty(0, np.float32))
 
 
+def within_limit(counts: Ints, limit: int) -> Ints:
+    """Counts (n,) that add up to ``limit`` at most; the last ones are cut."""
+    total = counts.cumsum()
+    if not len(counts) or total[-1] <= limit:
+        return counts
+    return np.diff(np.minimum(total, max(0, limit)), prepend=0)
+
+
 def read_counts(values: Floats, limit: int = 2**31 - 1) -> Ints:
     """The counts (n, c) that numbers round to."""
-    return np.rint(np.nan_to_num(values.astype(np.float64)).clip(0, limit)).astype(np.int64)
+    with np.errstate(invalid="ignore"):
+        return np.rint(np.fmin(np.fmax(values.astype(np.float64), 0), limit)).astype(np.int64)  # NaN is none
 
 
 def _nothing(n: int) -> SlotValues:

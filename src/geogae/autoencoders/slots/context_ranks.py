@@ -18,6 +18,7 @@ from geogae.geometry.colour_refinement import mix
 from geogae.graph import Graph
 
 BLEND = 2.0  # sightings that the context before a finer one counts for
+MOST_ROWS = 100_000  # of the table; rare contexts say little, and a saved model should be small
 LEVELS = 8  # contexts of a node or an edge
 ROUNDS = 3  # of colour refinement: the finest context sees the structure so many steps around
 
@@ -44,11 +45,9 @@ class ContextRanks:
         seen = [self._walk(_LEARN, *one)[2] for one in zip(graphs, nodes, edges, marks, strict=True)]
         pairs = np.concatenate([np.empty((0, 2), np.int64), *seen])  # (T', 2), context and code
         rows, counts = np.unique(pairs, axis=0, return_counts=True)
-        self.contexts, self.codes, self.counts = (
-            np.ascontiguousarray(rows[:, 0]),
-            np.ascontiguousarray(rows[:, 1]),
-            counts,
-        )
+        kept = _commonest(rows[:, 0], counts)
+        self.contexts, self.codes = (np.ascontiguousarray(column) for column in rows[kept].T)
+        self.counts = counts[kept]
 
     def ranks(self, graph: Graph, nodes: _Codes, edges: _Codes, marks: _Codes) -> tuple[_Codes, _Codes]:
         """Of the codes of nodes (n, columns) and of edges (E, columns); an unknown code, -1, has rank 0."""
@@ -73,6 +72,17 @@ class ContextRanks:
             edges.astype(np.int64, order="C"), self.node_sizes, self.edge_sizes, self.contexts, self.codes, self.counts,
             np.empty((rows, 2), np.int64),
         )  # fmt: skip
+
+
+def _commonest(contexts: _Codes, counts: _Codes) -> NDArray[np.bool_]:
+    """Which rows are kept: those of the contexts that were met most, MOST_ROWS at the most."""
+    if len(contexts) <= MOST_ROWS:
+        return np.ones(len(contexts), bool)
+    _, context, size = np.unique(contexts, return_inverse=True, return_counts=True)
+    met = np.bincount(context, counts)  # of each context
+    order = np.lexsort((np.arange(len(met)), -met))
+    chosen = order[np.cumsum(size[order]) <= MOST_ROWS]
+    return np.isin(context, chosen)
 
 
 @njit(cache=True)

@@ -16,14 +16,13 @@ import torch
 
 from geogae.autoencoders.base import State
 from geogae.autoencoders.slots.base import (
-    Floats,
     Folded,
     Ints,
     SlotFeature,
     SlotValues,
-    read_counts,
     state_array,
     with_columns,
+    within_limit,
     without_columns,
     written_counts,
 )
@@ -70,9 +69,9 @@ class Leaves(SlotFeature):
         nodes, hubs, kind = nodes[folded], hubs[folded], kind[folded]
         order = np.lexsort((nodes, kind))
         nodes, hubs, kind = nodes[order], hubs[order], kind[order]
-        kept = np.setdiff1d(np.arange(graph.n), nodes)
-        place = np.full(graph.n, -1)
-        place[kept] = np.arange(len(kept))
+        stays = np.ones(graph.n, bool)
+        stays[nodes] = False
+        kept, place = np.flatnonzero(stays), np.cumsum(stays) - 1
         counts = np.zeros((len(kept), len(self.kinds)), np.int64)
         np.add.at(counts, (place[hubs], kind), 1)
         return Folded(with_columns(graph.subgraph(kept), counts), kept, nodes, place[hubs])
@@ -80,17 +79,14 @@ class Leaves(SlotFeature):
     def unfold(self, core: Graph, limit: int) -> Graph:
         """The core's nodes, then their leaves in the same order, those of one node kind by kind."""
         core, counts = without_columns(core, self.columns)
-        counts = np.diff(np.minimum(np.cumsum(counts.ravel()), max(0, limit - core.n)), prepend=0)
-        hubs = np.repeat(np.repeat(np.arange(core.n), len(self.kinds)), counts)  # (L,)
-        kinds = self.kinds[np.repeat(np.tile(np.arange(len(self.kinds)), core.n), counts)]  # (L, c)
+        counts = within_limit(counts.ravel(), limit - core.n)
+        place = np.repeat(np.arange(len(counts)), counts)  # (L,), node and kind of each leaf as one number
+        hubs, kinds = place // len(self.kinds), self.kinds[place % len(self.kinds)]  # (L,), (L, c)
         edges = np.column_stack([hubs, core.n + np.arange(len(hubs))])
         return core.extended(len(hubs), edges, kinds[:, : self.node_columns], kinds[:, self.node_columns :])
 
     def write(self, core: Graph, counts: Ints) -> SlotValues:
         return written_counts(counts[:, : self.columns])
-
-    def read(self, values: Floats, coefficients: Floats, core: Graph, counts: Ints) -> Ints:
-        return read_counts(values)
 
     def state(self) -> State:
         return State({"kinds": torch.from_numpy(self.kinds)}, {"node_columns": self.node_columns})

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from geogae.autoencoders.base import State
 from geogae.autoencoders.slots.base import (
-    Floats,
     Folded,
     Ints,
     SlotFeature,
     SlotValues,
-    read_counts,
     state_array,
     with_columns,
+    within_limit,
     without_columns,
     written_counts,
 )
@@ -43,10 +42,12 @@ class Twins(SlotFeature):
     def of(cls, graphs: Sequence[Graph]) -> Self:
         """The commonest categories of edges."""
         seen: Counter[tuple[int, ...]] = Counter()
+        unseen: tuple[int, ...] = ()
         for graph in graphs:
             if graph.edge_categorical is not None:
+                unseen = (0,) * graph.edge_categorical.shape[1]  # of graphs with columns and no edges
                 seen.update(map(tuple, graph.edge_categorical.tolist()))
-        return cls(np.array(max(seen, key=lambda kind: (seen[kind], kind)) if seen else (), np.int64))
+        return cls(np.array(max(seen, key=lambda kind: (seen[kind], kind)) if seen else unseen, np.int64))
 
     def fold(self, graph: Graph) -> Folded:
         twin = twin_classes(graph, self.edge)  # (n,), the first node of each node's class
@@ -58,7 +59,7 @@ class Twins(SlotFeature):
     def unfold(self, core: Graph, limit: int) -> Graph:
         """The core's nodes, then the further twins of each in the same order."""
         core, counts = without_columns(core, self.columns)
-        counts = np.diff(np.minimum(np.cumsum(counts[:, 0]), max(0, limit - core.n)), prepend=0)
+        counts = within_limit(counts[:, 0], limit - core.n)
         first = np.repeat(np.arange(core.n), counts)  # (R,), the core node that each repeats
         origin = np.concatenate([np.arange(core.n), first])  # (n,), the core node of each node
         size = 1 + counts
@@ -74,14 +75,11 @@ class Twins(SlotFeature):
         if kinds is not None:
             kinds = np.concatenate([kinds, self.edge[None]])[of.clip(max=len(kinds))][kept]
         nodes = None if core.node_categorical is None else core.node_categorical[origin]
-        pairs_of_nodes = np.column_stack([one, other])[kept]
-        return Graph(core.n + len(first), pairs_of_nodes, node_categorical=nodes, edge_categorical=kinds)
+        edges = np.column_stack([np.minimum(one, other), np.maximum(one, other)])[kept]
+        return Graph.from_edges_once(core.n + len(first), edges, nodes, kinds)
 
     def write(self, core: Graph, counts: Ints) -> SlotValues:
         return written_counts(counts[:, -self.columns :])
-
-    def read(self, values: Floats, coefficients: Floats, core: Graph, counts: Ints) -> Ints:
-        return read_counts(values)
 
     def state(self) -> State:
         return State({"edge": torch.from_numpy(self.edge)})

@@ -2,7 +2,8 @@
 
 A stop logit belongs to a node and asks whether the graph ends with it: counting slots from 1, the target is 1 where
 the slot "meets or exceeds" n (Appendix B.4). The graph ends at the first slot that says so, wherever in its bundle
-that is; the slots behind it are never read, in training or decoding, so every n ≥ 1 is exact.
+that is; the slots behind it are never read, in training or decoding, so every n ≥ 1 is exact. With ``likeliest_stop``
+the graph ends where it is likeliest to: stop probabilities h_1, h_2, … make P(n) = h_n ∏_(i<n) (1 - h_i).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from geogae.autoencoders.transformer.attention import DecoderLayer, KeyValue, head_dim, rope
@@ -43,13 +45,16 @@ class Decoder(nn.Module):
         heads: int,
         node_width: int = 0,
         edge_width: int = 0,
+        likeliest_stop: bool = False,
+        final_norm: bool = False,
     ) -> None:
         super().__init__()
-        self.bundle = bundle
+        self.bundle, self.likeliest_stop = bundle, likeliest_stop
         self.head_dim = head_dim(token_dim, heads)
         self.start = nn.Parameter(torch.randn(token_dim))
         self.embed = BundleToToken(d, token_dim, bundle)
         self.layers = nn.ModuleList(DecoderLayer(token_dim, hidden, heads) for _ in range(layers))
+        self.norm = nn.LayerNorm(token_dim) if final_norm else nn.Identity()
         self.head = TokenToNodes(d, token_dim, bundle)
         self.node_features = NodeFeatures(node_width, token_dim, bundle) if node_width else None
         self.edge_features = EdgeFeatures(edge_width, token_dim, bundle) if edge_width else None
@@ -70,7 +75,7 @@ class Decoder(nn.Module):
         turn = rope(length, self.head_dim, x.device)
         for layer, read in zip(self.layers, memory, strict=True):
             x, _ = layer(x, turn, read)
-        return x
+        return self.norm(x)
 
     @torch.no_grad()
     def generate(self, z: Tensor, max_nodes: int) -> Decoded:
@@ -80,6 +85,8 @@ class Decoder(nn.Module):
         turn = rope(-(-max_nodes // self.bundle), self.head_dim, device)  # (2, T, h)
         sizes = torch.full((batch,), max_nodes, device=device)
         truncated = torch.ones(batch, dtype=torch.bool, device=device)
+        best = torch.full((batch,), -torch.inf, device=device)  # log P of the likeliest size so far
+        going = torch.zeros(batch, device=device)  # log ∏ (1 - h) of all slots so far
         featured = self.node_features is not None or self.edge_features is not None
         steps: list[tuple[Tensor, ...]] = []  # who was decoded, balls, stop logits, and for features the output tokens
 
@@ -92,12 +99,22 @@ class Decoder(nn.Module):
             for layer, read, before in zip_longest(self.layers, memory, past):  # the first step has no past
                 x, tokens = layer(x, here, read, before)
                 present.append(tokens)
+            x = self.norm(x)
             balls, logits = self.head(x)  # (A, b, d), (A, b)
             steps.append((alive, balls, logits, x) if featured else (alive, balls, logits))
 
-            stop = logits[:, : max_nodes - first] > 0
-            done = stop.any(dim=1)  # (A,)
-            sizes[alive[done]] = first + 1 + stop[done].int().argmax(dim=1)
+            within = logits[:, : max_nodes - first]  # (A, b), or fewer at the limit
+            if self.likeliest_stop:
+                not_before = going[alive, None] + F.logsigmoid(-within).cumsum(1)  # (A, b), log P(n > slot)
+                value, slot = (not_before + within).max(dim=1)  # log P(n = slot), as log h - log (1 - h) is the logit
+                better = value > best[alive]
+                best[alive[better]], sizes[alive[better]] = value[better], first + 1 + slot[better]
+                going[alive] = not_before[:, -1]
+                done = going[alive] < best[alive]  # no later slot can be likelier
+            else:
+                stop = within > 0
+                done = stop.any(dim=1)  # (A,)
+                sizes[alive[done]] = first + 1 + stop[done].int().argmax(dim=1)
             truncated[alive[done]] = False
             if done.any():
                 alive, balls = alive[~done], balls[~done]

@@ -21,8 +21,8 @@ class Passes(NamedTuple):
     balls: Tensor  # (K, B, n, d)
     stop_logits: Tensor  # (K, B, n)
     z: Tensor  # (B, m)
-    mu: Tensor | None  # (B, m), with a variational latent
-    log_var: Tensor | None  # (B, m)
+    mu: Tensor | None = None  # (B, m), with a variational latent
+    log_var: Tensor | None = None  # (B, m)
     node_features: Tensor | None = None  # (K, B, n, w_node), where the model decodes them
     edge_features: Tensor | None = None  # (M, w_edge), of the true edges, by the last pass
 
@@ -52,6 +52,8 @@ class SequentialNetwork(nn.Module):
         node_features: int = 0,
         edge_features: int = 0,
         decodes_features: bool = False,
+        likeliest_stop: bool = False,
+        final_norm: bool = False,
     ) -> None:
         super().__init__()
         _at_least(2, d=d)
@@ -86,6 +88,8 @@ class SequentialNetwork(nn.Module):
             heads=decoder_heads,
             node_width=node_features if decodes_features else 0,
             edge_width=edge_features if decodes_features else 0,
+            likeliest_stop=likeliest_stop,
+            final_norm=final_norm,
         )
 
     def encode(self, balls: Tensor, sizes: Tensor, attributes: Attributes | None = None) -> Tensor:
@@ -119,6 +123,10 @@ class SequentialNetwork(nn.Module):
         z, mu, log_var = self._latent(balls, sizes, attributes)
         if mu is not None and log_var is not None and self.training:
             z = sample(mu, log_var, generator)
+        return self.unrolled(z, balls, sizes, attributes)._replace(mu=mu, log_var=log_var)
+
+    def unrolled(self, z: Tensor, balls: Tensor, sizes: Tensor, attributes: Attributes | None = None) -> Passes:
+        """The K passes from a given z (B, m)."""
         memory = self.decoder.read(self._tokens(z))
         bundles = bundle_up(balls, sizes, self.bundle)  # (B, T, b·d)
         outputs, all_tokens = [], []
@@ -136,7 +144,8 @@ class SequentialNetwork(nn.Module):
         if attributes is not None and self.decoder.edge_features is not None:
             vectors = self.decoder.edge_features.vectors(all_tokens[-1])
             edge_features = self.edge_features(vectors, attributes.edges)  # (M, w_edge)
-        return Passes(stacked_balls[:, :, :n], stacked_logits[:, :, :n], z, mu, log_var, node_features, edge_features)
+        balls, stop_logits = stacked_balls[:, :, :n], stacked_logits[:, :, :n]
+        return Passes(balls, stop_logits, z, node_features=node_features, edge_features=edge_features)
 
     def _latent(
         self, balls: Tensor, sizes: Tensor, attributes: Attributes | None

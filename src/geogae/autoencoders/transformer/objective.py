@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from geogae.autoencoders.transformer.losses import FEATURE_WEIGHT, beta, total_loss
-from geogae.training.batches import Batch
+from geogae.autoencoders.transformer.sequences import Batch
 from geogae.training.loop import Average
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, Literal, NamedTuple, Self
 
@@ -26,6 +27,7 @@ from geogae.autoencoders.base import (
     hold_out,
     parts_of,
     prefixed,
+    reconstruction_scores,
     torch_device,
 )
 from geogae.autoencoders.clouds import CloudReader
@@ -34,11 +36,15 @@ from geogae.autoencoders.transformer.decoder import Decoded
 from geogae.autoencoders.transformer.losses import FEATURE_WEIGHT
 from geogae.autoencoders.transformer.network import SequentialNetwork
 from geogae.autoencoders.transformer.objective import sequential_objective
+from geogae.autoencoders.transformer.refine import refined
+from geogae.autoencoders.transformer.sequences import Batch, Sequences, edited_sequences
 from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import HyperballCloud, graphs_of_balls
 from geogae.graph import Graph
-from geogae.training.batches import Sequences
-from geogae.training.loop import Loss, Trainer, bfloat16_pays, deterministic
+from geogae.metrics import edge_f1
+from geogae.training.edits import EDITS, Editor
+from geogae.training.loop import Trainer, bfloat16_pays, deterministic
+from geogae.training.stream import EditedGraphs
 
 BATCH = 256  # graphs at a time in encoding and decoding
 HEADROOM = 2  # decoding stops at this many times the largest graph of the fit
@@ -87,7 +93,14 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         validations: how often validation graphs are decoded during training.
         precision: ``"bfloat16"`` autocast, ``"float32"``, or ``"auto"``: bfloat16 where it is the faster one.
         device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
-        seed: of weights, batches and, without given validation graphs, of the ones held out.
+        edits: trains on copies of the graphs with 0 to so many random edits; 0 for the graphs themselves.
+        edit_kinds: of leaves, edges, paths, parts, twins, rewire (see training/edits.py), joined by ``+``.
+        edit_repeats: epochs in a row that an edited copy is used in.
+        stop_rule: where a graph ends: ``"first"`` at the first node whose stop probability is above 1/2 (the paper's),
+            ``"likeliest"`` at the most probable size under all stop probabilities.
+        final_norm: whether a LayerNorm stands between the decoder's last layer and its head.
+        refine_steps: steps of descent through the decoder that z takes in encoding.
+        seed: of weights, batches, edits and, without given validation graphs, of the ones held out.
     """
 
     def __init__(
@@ -122,6 +135,12 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         patience: int | None = None,
         validations: int = 20,
         precision: Literal["auto", "float32", "bfloat16"] = "auto",
+        edits: int = 0,
+        edit_kinds: str = "leaves+edges+paths",
+        edit_repeats: int = 2,
+        stop_rule: Literal["first", "likeliest"] = "first",
+        final_norm: bool = False,
+        refine_steps: int = 0,
         device: str = "auto",
         seed: int = 0,
     ) -> None:
@@ -144,6 +163,15 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         check_number("seed", seed, int, 0, 2**63 - 1)
         check_choice("precision", precision, ("auto", "float32", "bfloat16"))
         check_choice("variational", variational, (False, True))
+        check_choice("final_norm", final_norm, (False, True))
+        check_choice("stop_rule", stop_rule, ("first", "likeliest"))
+        check_number("edits", edits, int, 0, 10**4)
+        check_number("edit_repeats", edit_repeats, int, 1, 10**6)
+        check_number("refine_steps", refine_steps, int, 0, 10**6)
+        for kind in str(edit_kinds).split("+"):
+            check_choice("edit_kinds", kind, EDITS)
+        if consensus and edits and edit_kinds != "rewire":
+            raise GeoGAEError(f"edit_kinds={edit_kinds!r} change the size; with consensus=True use edit_kinds='rewire'")
         check_device(device)
         for heads in (encoder_heads, decoder_heads):
             head_dim(token_dim, heads)
@@ -162,7 +190,8 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
             "token_dim": token_dim, "latent_tokens": latent_dim // token_dim, "bundle": bundle,
             "encoder_layers": encoder_layers, "encoder_hidden": encoder_hidden, "encoder_heads": encoder_heads,
             "decoder_layers": decoder_layers, "decoder_hidden": decoder_hidden, "decoder_heads": decoder_heads,
-            "passes": passes, "variational": variational,
+            "passes": passes, "variational": variational, "likeliest_stop": stop_rule == "likeliest",
+            "final_norm": final_norm,
         }  # fmt: skip
         self.loss_weights: dict[str, Any] = {
             "kl_weight": kl_weight, "kl_epochs": kl_epochs, "rho": rho, "feature_weight": feature_weight,
@@ -171,7 +200,8 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
             "lr": lr, "weight_decay": weight_decay, "batch_size": batch_size, "epochs": epochs, "minutes": minutes,
             "core_minutes": core_minutes, "patience": patience, "validations": validations,
         }  # fmt: skip
-        self.precision = precision
+        self.editing: dict[str, Any] = {"edits": edits, "kinds": edit_kinds.split("+")}
+        self.edit_repeats, self.refine_steps, self.precision = edit_repeats, refine_steps, precision
         self.schema: Schema | None = None
         self.max_nodes = 0
         self.network: SequentialNetwork
@@ -188,24 +218,37 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         held_out = self.read(validation, progress=session.progress)
         self.max_nodes = HEADROOM * max(graph.n for graph in [*graphs, *validation])
         self.network = self._built()
-        sequences = Sequences(clouds, self.schema)
-        tokens = self.training["batch_size"] * float(sequences.sizes.mean()) / self.architecture["bundle"]
-        trainer = Trainer(
-            self.network,
-            sequences,
-            self._objective(),
-            lambda: self._validated(held_out),
-            **self.training,
-            autocast=self._autocast(tokens),
-            seed=self.seed,
-            run=session.folder,
-            keep_best=session.keep,
-            peers=session.peers,
-            progress=session.progress,
-        )
-        history = trainer.run(session.resume).history
+        nodes = float(np.mean([cloud.n for cloud in clouds]))
+        edited = self.editing["edits"] > 0
+        with self.stream(clouds, validation) if edited else nullcontext(Sequences(clouds, self.schema)) as data:
+            trainer = Trainer(
+                self.network,
+                data,
+                self._objective(),
+                lambda: self._validated(held_out),
+                **self.training,
+                autocast=self._autocast(self.training["batch_size"] * nodes / self.architecture["bundle"]),
+                seed=self.seed,
+                run=session.folder,
+                keep_best=session.keep,
+                peers=session.peers,
+                progress=session.progress,
+            )
+            history = trainer.run(session.resume).history
         self.network.eval()
         return history
+
+    def stream(
+        self, clouds: Sequence[HyperballCloud], validation: Sequence[Graph], *, background: bool = True
+    ) -> EditedGraphs:
+        """The edited copies that training on ``clouds`` sees."""
+        graphs = [cloud.ordered_graph if self.schema else cloud.ordered_graph.topology() for cloud in clouds]
+        return EditedGraphs(
+            Editor(graphs, **self.editing, excluded=validation, seed=self.seed),
+            partial(edited_sequences, reader=self.reader, schema=self.schema),
+            repeats=self.edit_repeats,
+            background=background,
+        )
 
     def _built(self) -> SequentialNetwork:
         features = self.schema
@@ -219,7 +262,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
             )
         return network.to(torch_device(self.device)).eval()
 
-    def _objective(self) -> Loss:
+    def _objective(self) -> partial[dict[str, torch.Tensor]]:
         node, edge = (self.schema.node, self.schema.edge) if self.schema else (None, None)
         return partial(
             sequential_objective,
@@ -229,7 +272,8 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         )
 
     def _validated(self, held_out: Sequence[SequenceReading]) -> dict[str, float]:
-        scores = self.scores(held_out)
+        true = [reading.ordered for reading in held_out]
+        scores = reconstruction_scores(true, self.decode(self._codes(held_out)), self.attributes)
         if self.schema is not None and self.attributes == "decoded":
             scores["choice"] = validation_choice(scores, self.schema)
         return scores
@@ -255,16 +299,32 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         clouds = self.reader.read(graphs, n_jobs=n_jobs, progress=progress) if graphs else []
         return [SequenceReading(cloud.ordered_graph, cloud) for cloud in clouds]
 
-    @torch.inference_mode()
     def encode(
         self, readings: Sequence[SequenceReading], *, batch_size: int | None = None, n_jobs: int = 1
     ) -> NDArray[np.float32]:
+        return self._codes(readings, batch_size or BATCH, self.refine_steps)
+
+    @torch.no_grad()
+    def _codes(
+        self, readings: Sequence[SequenceReading], batch_size: int = BATCH, refine_steps: int = 0
+    ) -> NDArray[np.float32]:
         z = np.empty((len(readings), self.latent_dim), dtype=np.float32)
         sequences = Sequences([reading.cloud for reading in readings], self.schema)
-        for chosen in sequences.by_size(batch_size or BATCH):
+        for chosen in sequences.by_size(batch_size):
             batch = sequences[chosen].to(torch_device(self.device))
-            z[chosen] = self.network.encode(batch.balls, batch.sizes, batch.attributes).float().cpu().numpy()
+            codes = self.network.encode(batch.balls, batch.sizes, batch.attributes).float()
+            if refine_steps:
+                codes = self._refined(codes, batch, [readings[i].ordered for i in chosen], refine_steps)
+            z[chosen] = codes.cpu().numpy()
         return z
+
+    def _refined(self, codes: torch.Tensor, batch: Batch, graphs: Sequence[Graph], steps: int) -> torch.Tensor:
+        """z after descent, where more of the graph comes back from it than from the encoder's."""
+        categories = {name: self._objective().keywords[name] for name in ("node_categories", "edge_categories")}
+        changed = refined(self.network, codes, batch, steps, **categories)
+        before, after = ([decoding.graph for decoding in self.decode(z.cpu().numpy())] for z in (codes, changed))
+        gains = [edge_f1(true, two) > edge_f1(true, one) for true, one, two in zip(graphs, before, after, strict=True)]
+        return torch.where(torch.tensor(gains, device=codes.device)[:, None], changed, codes)
 
     @torch.inference_mode()
     def decode(self, z: NDArray[np.float32]) -> list[Decoding]:

@@ -1,7 +1,8 @@
 """Methods of the benchmark by name: one file, or one preset, and one line of the registry each.
 
 A method has the contract of an autoencoder: fit, why_not, read, encode, decode. ``side_information`` is what its
-decoder gets beside the code.
+decoder gets beside the code. A method that can do with or without side information is scored both ways: it names the
+kinds in ``optional_side_information`` and has ``decode_with(codes, readings, kind)``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from geogae.benchmark.baselines.method import baseline
 from geogae.benchmark.methods import trivial
 from geogae.benchmark.methods.autoencoder import Settings, by_preset, linear, linear_tuned, preset
 from geogae.errors import GeoGAEError
@@ -23,7 +25,7 @@ __all__ = ["METHODS", "Entry", "Method", "Settings"]
 class Method(Protocol):
     """What the benchmark asks of a method."""
 
-    side_information: str  # what its decoder gets beside a code that it made itself: "size", or nothing
+    side_information: tuple[str, ...]  # what its decoder gets beside a code that it made itself: "size", "alignment"
 
     def fit(self, train: list[Graph], validation: list[Graph], run: Path) -> Mapping[str, Any]:
         """Learn; ``run`` is a folder to keep checkpoints in. Returns facts for the result file."""
@@ -73,6 +75,12 @@ METHODS: dict[str, Entry] = {
     "linear-tuned": Entry(linear_tuned),
     "sequential": Entry(partial(by_preset, recipe="paper"), trained=True),
     "refined": Entry(by_preset),
+    "sequential-edits": Entry(partial(by_preset, recipe="sequential"), trained=True),
     "sequential-attributes": Entry(partial(by_preset, recipe="paper-attributes"), trained=True),
     "refined-attributes": Entry(partial(by_preset, recipe="attributes")),
+    "pigvae": Entry(partial(baseline, name="pigvae"), trained=True),
+    "regae": Entry(partial(baseline, name="regae"), trained=True),
+    "grale": Entry(partial(baseline, name="grale"), trained=True),
+    "pigvae-attributes": Entry(partial(baseline, name="pigvae", attributes="decoded"), trained=True),
+    "grale-attributes": Entry(partial(baseline, name="grale", attributes="decoded"), trained=True),
 }

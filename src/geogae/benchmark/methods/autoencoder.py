@@ -19,7 +19,7 @@ Settings = dict[str, Any]
 class AutoencoderMethod:
     """Of several candidates, the one with the best F1 on validation graphs."""
 
-    side_information = ""
+    side_information: tuple[str, ...] = ()
 
     def __init__(self, candidates: Sequence[Settings]) -> None:
         from geogae.estimator import GeoGAE
@@ -33,7 +33,7 @@ class AutoencoderMethod:
 
         scores = []
         for model in self.candidates:
-            folder = run if len(self.candidates) == 1 else None  # only what is trained leaves a state to resume
+            folder = run if "epochs" in model.get_params() else None  # what is trained leaves a state to resume
             resume = folder is not None and (run / STATE).exists()
             model.fit(train, validation=validation, run=folder, resume=resume)
             scores.append(max(row["validation_f1"] for row in model.history_))

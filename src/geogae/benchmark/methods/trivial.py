@@ -24,7 +24,7 @@ from geogae.metrics import evaluate
 class TrivialBaseline:
     """Nodes ordered by the clouds that the paper's model reads; the code is the true size."""
 
-    side_information = "size"
+    side_information: tuple[str, ...] = ("size",)
 
     def __init__(self, dim: int | str, order: str) -> None:
         self.dim, self.order = dim, order
@@ -125,7 +125,7 @@ class MeanBaseline(TrivialBaseline):
 class NearestBaseline(TrivialBaseline):
     """The training graph whose padded, ordered cloud is nearest; the code is its number."""
 
-    side_information = ""
+    side_information: tuple[str, ...] = ()
 
     def learn(self, train: list[Graph], clouds: list[HyperballCloud], validation: list[Graph]) -> None:
         self.known = [graph.relabel(cloud.order) for graph, cloud in zip(train, clouds, strict=True)]

@@ -1,0 +1,175 @@
+"""The paper's model on edited training graphs. Each part is a line in benchmarks/studies/edits.jsonl.
+
+GEOGAE_DATA=… python benchmarks/edits.py memory --threads 1             # of all runs of sequential-edits that there are
+GEOGAE_DATA=… python benchmarks/edits.py speed MUTAG --threads 1        # training with and without edits; editing alone
+GEOGAE_DATA=… python benchmarks/edits.py choose MUTAG --core-minutes 4  # variants of a preset, on validation graphs
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from geogae import GeoGAE, Graph, datasets
+from geogae.autoencoders.transformer.sequences import Sequences
+from geogae.autoencoders.transformer.sequential import SequentialAutoencoder
+from geogae.benchmark.folds import development, held_out
+from geogae.benchmark.methods.autoencoder import preset
+from geogae.benchmark.results import read_results, run_of
+from geogae.geometry.fitting import canonicalise
+from geogae.training.edits import Editor
+from geogae.training.stream import EPOCH, make
+from record import RESULTS, record
+
+METHOD = "sequential-edits"
+VARIANTS: dict[str, dict[str, Any]] = {
+    "preset": {}, "no edits": {"edits": 0}, "2 edits": {"edits": 2}, "16 edits": {"edits": 16},
+    "with parts": {"edit_kinds": "leaves+edges+paths+parts"}, "final norm": {"final_norm": True},
+    "likeliest stop": {"stop_rule": "likeliest"}, "batch 16": {"batch_size": 16}, "axis order": {"order": "axis"},
+}  # fmt: skip
+
+
+# -- which test graphs the stream happened to hold -------------------------------------------------------------------
+
+
+def memory() -> None:
+    """Test graphs that training had, that the stream of edited copies held, and the others; scored apart."""
+    for entry in read_results(RESULTS):
+        run = run_of(entry)
+        if run.method != METHOD or entry["error"] or not entry["config"].get("edits"):
+            continue
+        begin = time.perf_counter()
+        train, validation = development(run)
+        test, config = held_out(run, RESULTS), entry["config"]
+        editor = Editor(
+            [graph.topology() for graph in train], edits=config["edits"], kinds=config["edit_kinds"].split("+"),
+            excluded=validation, seed=config["seed"],
+        )  # fmt: skip
+        visits = entry["history"][-1]["step"] * config["batch_size"]
+        copies = -(-visits // (EPOCH * config["edit_repeats"])) * EPOCH
+        had = _classes(train, test)
+        met = _classes((editor.copy(k) for k in range(copies)), test)
+        parts = {
+            "training": had, "stream": [a and not b for a, b in zip(met, had, strict=True)],
+            "neither": [not a and not b for a, b in zip(met, had, strict=True)],
+        }  # fmt: skip
+        result = {"copies": copies, **{kind: _scores(entry["each"], np.array(part)) for kind, part in parts.items()}}
+        record("edits", f"memory-{run}", {"run": str(run)}, result, time.perf_counter() - begin)
+
+
+def _classes(graphs: Iterator[Graph] | list[Graph], test: list[Graph]) -> list[bool]:
+    """Which test graphs are isomorphic to one of ``graphs``; canonical forms are made where the degrees agree."""
+    forms = [canonicalise(graph.topology()).key for graph in test]
+    degrees = {np.sort(graph.degrees).tobytes() for graph in test}
+    found = {canonicalise(graph.topology()).key for graph in graphs if np.sort(graph.degrees).tobytes() in degrees}
+    return [form in found for form in forms]
+
+
+def _scores(each: dict[str, list[float]], part: np.ndarray) -> dict[str, float | int | None]:
+    count = int(part.sum())
+    if not count:
+        return {"graphs": 0, "f1": None, "exact": None, "size_error": None}
+    f1, exact, size, nodes = (np.array(each[name], float)[part] for name in ("f1", "exact", "size_error", "nodes"))
+    return {
+        "graphs": count,
+        "f1": round(float(np.average(f1, weights=nodes)), 4),
+        "exact": round(float(exact.mean()), 4),
+        "size_error": round(float(np.abs(size).mean()), 4),
+    }
+
+
+# -- speed ------------------------------------------------------------------------------------------------------------
+
+
+def speed(name: str, steps: int = 40) -> None:
+    """Editing and fitting alone, and training steps with fixed and with edited graphs, in processor time."""
+    begin = time.perf_counter()
+    train, validation, _ = datasets.split(datasets.load(name), seed=0)
+    values = preset("sequential", name)
+    values.pop("architecture")
+    model = SequentialAutoencoder(**{**values, "edits": values.get("edits") or 8})
+    clouds = model.reader.fit(train)
+    stream = model.stream(clouds, validation, background=False)
+    start = time.process_time()
+    for k in range(EPOCH):
+        stream.editor.copy(k)
+    edited = EPOCH / (time.process_time() - start)
+    source, seconds = make(stream.editor, stream.read, 0, EPOCH)
+    model.network = model._built().train()
+    plain, copies = (_training(model, data, steps) for data in (Sequences(clouds), source))
+    batch = model.training["batch_size"]
+    share = batch / copies / (batch / copies + batch / (EPOCH / seconds) / model.edit_repeats)
+    rows = {
+        "edited": edited, "edited_and_fitted": EPOCH / seconds, "training_plain": plain, "training_edited": copies,
+        "share_of_core_time_for_steps": share, "repeats": model.edit_repeats,
+    }  # fmt: skip
+    config = {"dataset": name, "threads": torch.get_num_threads()}
+    record("edits", f"speed-{name}", config, rows, time.perf_counter() - begin)
+    print(rows)
+
+
+def _training(model: SequentialAutoencoder, data: Any, steps: int) -> float:
+    """Graphs a second and core, in training steps alone."""
+    from geogae.training.batches import epoch_batches
+
+    objective, generator = model._objective(), torch.Generator().manual_seed(0)
+    optimizer = torch.optim.AdamW(model.network.parameters(), 1e-4, fused=True)
+    chosen = [
+        batch for epoch in range(steps) for batch in epoch_batches(data.sizes, model.training["batch_size"], 0, epoch)
+    ][:steps]
+    start = time.process_time()
+    for numbers in chosen:
+        loss = objective(model.network, data[numbers], 0.0, generator, torch.Tensor.abs)["total"]
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.network.parameters(), 1.0)
+        optimizer.step()
+    return sum(map(len, chosen)) / (time.process_time() - start)
+
+
+# -- choices ----------------------------------------------------------------------------------------------------------
+
+
+def choose(name: str, core_minutes: float, only: list[str], seed: int = 0) -> None:
+    """Variants of the preset at a small budget; test graphs are not looked at."""
+    train, validation, _ = datasets.split(datasets.load(name), seed=seed)
+    for variant, changes in VARIANTS.items():
+        if only and variant not in only:
+            continue
+        begin = time.perf_counter()
+        settings = {"epochs": None, "core_minutes": core_minutes, "validations": 4, "seed": seed, **changes}
+        model = GeoGAE.from_preset(f"sequential/{name.lower()}", **settings).fit(train, validation=validation)
+        last = model.history_[-1]
+        kept = {key: last[key] for key in ("step", "core_seconds", "validation_f1", "validation_size_error")}
+        best = max(row["validation_f1"] for row in model.history_)
+        config = {"dataset": name, "core_minutes": core_minutes, "seed": seed, "changes": changes}
+        record("edits", f"choose-{name}-{variant}", config, kept | {"best": best}, time.perf_counter() - begin)
+        print(name, variant, kept, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=("memory", "speed", "choose"))
+    parser.add_argument("dataset", nargs="?", default="MUTAG")
+    parser.add_argument("--core-minutes", type=float, default=4.0, help="processor time of each variant")
+    parser.add_argument("--only", default="", help=f"variants, by comma: {', '.join(VARIANTS)}")
+    parser.add_argument("--threads", type=int, default=1)
+    chosen = parser.parse_args()
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    torch.set_num_threads(chosen.threads)
+    if chosen.part == "memory":
+        memory()
+    elif chosen.part == "speed":
+        speed(chosen.dataset)
+    else:
+        choose(chosen.dataset, chosen.core_minutes, [one for one in chosen.only.split(",") if one])
+
+
+if __name__ == "__main__":
+    main()

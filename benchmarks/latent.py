@@ -1,0 +1,100 @@
+"""What z is good for: runs the tasks of geogae.benchmark.tasks and appends results to benchmarks/results/latent.
+
+python benchmarks/latent.py classify MUTAG --seeds 0,1,2 [--z]
+python benchmarks/latent.py regress
+python benchmarks/latent.py distance
+python benchmarks/latent.py sample MUTAG
+python benchmarks/latent.py sample QM9 --model runs/qm9
+python benchmarks/latent.py optimise --model runs/qm9
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from geogae import GeoGAE, datasets
+from geogae.benchmark.provenance import provenance
+from geogae.benchmark.results import append
+
+RESULTS = Path(__file__).parent / "results" / "latent"
+PRESETS = {
+    "MUTAG": "mutag",
+    "AIDS": "aids",
+    "IMDB-BINARY": "imdb-binary",
+    "COLLAB": "collab",
+    "REDDIT-BINARY": "reddit-binary",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("task", choices=("classify", "regress", "distance", "sample", "optimise"))
+    parser.add_argument("dataset", nargs="?", default="MUTAG")
+    parser.add_argument("--seeds", default="0")
+    parser.add_argument("--z", action="store_true", help="classify from the whole z of the preset's model, too")
+    parser.add_argument("--model", type=Path, help="a saved model with a prior")
+    parser.add_argument("--count", type=int, help="graphs or draws, if not all")
+    options = parser.parse_args()
+    where = provenance()
+    for seed in map(int, options.seeds.split(",")):
+        begin = time.process_time()
+        write(options.task, TASKS[options.task](options, seed), where, begin)
+
+
+def write(task: str, results: Iterable[dict[str, Any]], where: dict[str, Any], begin: float) -> None:
+    for result in results:
+        result["core_minutes"] = round((time.process_time() - begin) / 60, 3)
+        print(result, file=sys.stderr, flush=True)
+        append(RESULTS / f"{task}.jsonl", {**result, **where})
+
+
+def classify(options: argparse.Namespace, seed: int) -> Iterable[dict[str, Any]]:
+    from geogae.benchmark.tasks import classify
+
+    graphs = datasets.load(options.dataset)
+    z, m = None, 0
+    if options.z:
+        model = GeoGAE.from_preset(PRESETS[options.dataset], descriptor=16, seed=seed).fit(graphs)
+        z, m = model.encode(graphs), model.latent_dim
+    return classify.run(options.dataset, graphs, seed, z=z, m=m)
+
+
+def regress(options: argparse.Namespace, seed: int) -> Iterable[dict[str, Any]]:
+    from geogae.benchmark.tasks import molecules, regress
+
+    graphs, smiles = molecules.qm9(options.count or 6000, seed)
+    return regress.run(graphs, smiles, seed)
+
+
+def distance(options: argparse.Namespace, seed: int) -> Iterable[dict[str, Any]]:
+    from geogae.benchmark.tasks import distance, molecules
+
+    for name in ("MUTAG", "AIDS", "IMDB-BINARY"):
+        yield from distance.edits(name, datasets.load(name), seed)
+    yield from distance.edit_distance("AIDS", datasets.load("AIDS"), seed)
+    yield from distance.neighbours(*molecules.qm9(options.count or 5000, seed), seed)
+
+
+def sample(options: argparse.Namespace, seed: int) -> Iterable[dict[str, Any]]:
+    from geogae.benchmark.tasks import sample
+
+    if options.dataset == "QM9":
+        return sample.molecules(GeoGAE.load(options.model), seed, options.count or 10_000)
+    return sample.graphs(options.dataset, datasets.load(options.dataset), seed)
+
+
+def optimise(options: argparse.Namespace, seed: int) -> Iterable[dict[str, Any]]:
+    from geogae.benchmark.tasks import optimise
+
+    return optimise.run(GeoGAE.load(options.model), seed)
+
+
+TASKS = {"classify": classify, "regress": regress, "distance": distance, "sample": sample, "optimise": optimise}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""The tables of README.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from geogae.benchmark.blocks import NOT_MEASURED
+from geogae.benchmark.blocks import markdown_table as table
+from geogae.benchmark.paper import paper
+from geogae.benchmark.summary import Row
+from geogae.benchmark.tables import OLDER, in_words, is_older
+from geogae.datasets import NUMBERS
+
+BUDGET = 20  # core-minutes of the paper's model
+
+
+def headline(rows: Sequence[Row]) -> str:
+    """Ours beside the best trivial baseline, PCA and the paper: a line for each method, a column for each data set."""
+    rows = [row for row in rows if row.split == "paper" and not row.swept and not row.changes and row.f1]
+    rows = [row for row in rows if row.core_minutes in (None, BUDGET) and not row.attributed]
+    ours = {row.data: row for row in rows if row.method == "refined"}
+    if not ours:
+        return NOT_MEASURED
+    by_method = {(row.method, row.data): row for row in rows}
+    trivial = {data: _best(row for row in rows if row.data == data and row.trivial) for data in ours}
+
+    def line(title: str, side_information: str, cell: Callable[[str], Any]) -> list[Any]:
+        return [title, side_information, *map(cell, ours)]
+
+    def known(found: Sequence[Row | None]) -> str:
+        return " or ".join(dict.fromkeys(in_words(row.side_information) for row in found if row))
+
+    pca = {data: by_method.get(("linear-tuned", data), by_method.get(("linear", data))) for data in ours}
+    paper_model = {data: by_method.get(("sequential", data)) for data in ours}
+    lines = [
+        line("size m of z", "", lambda data: ours[data].m),
+        line("best trivial baseline", known(list(trivial.values())), lambda data: _f1(trivial[data])),
+        line("PCA of the clouds (`linear`)", "none", lambda data: _f1(pca[data])),
+        line("GeoGAE, the paper's scores", "none", lambda data: paper().geogae(ours[data].dataset).mean or "–"),
+        line(f"the paper's model here, {BUDGET} core-min", "none", lambda data: _f1(paper_model[data])),
+        line("**`refined`, the default**", "none", lambda data: f"**{_f1(ours[data])}**"),
+        line("… graphs without any error [%]", "none", lambda data: _percent(ours[data].exact)),
+        line("… CPU time, fit and test", "", lambda data: f"{ours[data].cpu_seconds:.1f} s"),
+    ]
+    text = table(["F1 [%] of test graphs", "side information", *ours], lines)
+    clouds = " or ".join(dict.fromkeys(row.clouds or "not known whether cached" for row in ours.values()))
+    compiled = all(row.compile_seconds is not None for row in ours.values())
+    notes = [
+        f"Mean over {_seeds(rows)} seeds, the paper's random split.",
+        "Side information is what the decoder gets beside z.",
+        f"Clouds in the times: {clouds}; compilation is {'not ' * compiled}in them.",
+    ]
+    notes += [f"{OLDER} Measured with an older version."] if OLDER in text else []
+    return f"{text}\n{' '.join(notes)}\n"
+
+
+def attribute_headline(rows: Sequence[Row]) -> str:
+    """Ours with attributes decoded, each score with the paper's in brackets."""
+    lines = []
+    for row in rows:
+        if row.method != "refined-attributes" or row.split != "paper" or row.swept or row.changes or not row.f1:
+            continue
+        theirs = paper().attributes["GeoGAE"].get(row.dataset.removesuffix(NUMBERS), {})
+        cells = [f"{100 * row.f1.mean:.1f} ({theirs['topology_f1'].mean})"]
+        for name in ("node_f1", "node_rmse", "edge_f1", "edge_rmse"):
+            spread, printed = row.attributes.get(name), theirs.get(name)
+            value = "–" if spread is None else f"{spread.mean:.2f}" if "rmse" in name else f"{100 * spread.mean:.1f}"
+            cells.append(value if printed is None or spread is None else f"{value} ({printed.mean})")
+        whole = row.attributes["whole"].mean
+        known = in_words(row.side_information)
+        lines.append([row.data, known, *cells, f"{100 * whole:.1f} %", f"{row.cpu_seconds:.0f} s", len(row.seeds)])
+    header = ["data set", "side information", "F1", "node F1", "node RMSE", "edge F1", "edge RMSE", "whole graph"]
+    return table([*header, "CPU time, fit and test", "seeds"], lines)
+
+
+def _best(rows: Any) -> Row | None:
+    return max(rows, key=lambda row: row.f1.mean, default=None)
+
+
+def _f1(row: Row | None) -> str:
+    return "–" if row is None or row.f1 is None else f"{100 * row.f1.mean:.1f}{OLDER * is_older(row)}"
+
+
+def _percent(spread: Any) -> str:
+    return "–" if spread is None else f"{100 * spread.mean:.1f}"
+
+
+def _seeds(rows: Sequence[Row]) -> str:
+    counts = sorted({len(row.seeds) for row in rows if not row.trivial})
+    return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+
+TABLES_OF_RUNS = {"headline": headline, "attribute-headline": attribute_headline}

@@ -1,0 +1,51 @@
+"""Tables of benchmarks/refined.py."""
+
+from __future__ import annotations
+
+from statistics import mean
+
+from geogae.benchmark.blocks import markdown_table as table
+from record import measured, result
+
+
+def choices() -> str:
+    """Validation F1 by geometry dimension and node order."""
+    rows = []
+    for name in measured("refined", "choose"):
+        found = result("refined", f"choose-{name}")
+        for row in found["result"]:
+            f1, exact = ([100 * seed[key] for seed in row["validation"]] for key in ("f1", "exact"))
+            seconds = f"{mean(row['seconds']):.1f} s"
+            cells = [f"{mean(f1):.2f}", f"{mean(exact):.1f}", len(f1), seconds]
+            order = row["order"] + ", leaves folded" * row.get("folds", False)
+            rows.append([name, row["m"], row["dim"], order, *cells])
+    return table(["data set", "m", "d", "order", "validation F1", "exact [%]", "seeds", "time"], rows)
+
+
+def refined_ablations() -> str:
+    rows = [
+        [row["what"], *(f"{100 * mean(row[key][m]):.2f}" for m in row["f1"] for key in ("f1", "exact"))]
+        for row in result("refined", "ablations")["result"]
+    ]
+    sizes = result("refined", "ablations")["result"][0]["f1"]
+    return table(["AIDS", *(f"{what}, m = {m}" for m in sizes for what in ("F1", "exact [%]"))], rows)
+
+
+def robustness() -> str:
+    found = result("refined", "robustness")["result"]
+    rows = [[row["dataset"], *(f"{100 * f1:.2f}" for f1 in row["f1"].values())] for row in found]
+    return table(["data set", *found[0]["f1"]], rows)
+
+
+def refined_speed() -> str:
+    rows = [
+        [row["what"], f"{row['refined']:,.0f} graphs/s", f"{row['sequential']:,.0f} graphs/s", f"{row['ratio']:.1f}×"]
+        for row in result("refined", "speed")["result"]
+    ]
+    return table(["AIDS", "refined", "sequential", "ratio"], rows)
+
+
+TABLES = {
+    "choices": choices, "refined-ablations": refined_ablations, "robustness": robustness,
+    "refined-speed": refined_speed,
+}  # fmt: skip

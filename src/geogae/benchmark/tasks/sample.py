@@ -1,0 +1,146 @@
+"""Draws from the prior against the graphs that training did not see: molecules by validity and FCD, graphs by MMD."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import kendalltau
+
+from geogae.autoencoders.structure import bundles, triangles
+from geogae.benchmark.tasks import molecules as qm9
+from geogae.datasets.splits import split
+from geogae.estimator import GeoGAE
+from geogae.formats import to_smiles_list
+from geogae.formats.optional import require
+from geogae.graph import Graph
+from geogae.latent.rules import is_connected
+
+PAIRS, STEPS = 200, 9
+CORE_MINUTES = 2.0  # of a prior of a few hundred graphs
+BINS = 32
+
+
+def molecules(model: GeoGAE, seed: int, count: int) -> Iterator[dict[str, Any]]:
+    """QM9: draws without any correction, the same drawn until valid, and paths between test molecules."""
+    graphs, smiles = qm9.qm9()
+    train, _, test = qm9.parts(len(graphs))
+    known = {smiles[i] for i in train}
+    draws = model.sample(count, seed=seed, details=True)
+    about = {"task": "sample", "dataset": "QM9", "seed": seed, "draws": count}
+    yield {**about, "what": "draws", **_molecule_scores(draws.graphs, known, [smiles[i] for i in test]),
+           "broken": draws.broken}  # fmt: skip
+    descriptors = model.describe(draws.graphs) if model.autoencoder_.descriptor is not None else None
+    if descriptors is not None:
+        drawn = draws.z[:, : descriptors.shape[1]]
+        left = ((drawn - descriptors) ** 2).sum() / ((descriptors - descriptors.mean(0)) ** 2).sum()
+        yield {**about, "what": "descriptor of a draw and of its graph", "r2": round(float(1 - left), 4)}
+    kept = model.sample(count, seed=seed, only_valid=True, details=True)
+    yield {**about, "what": "only valid", "drawn": kept.drawn,
+           **_molecule_scores(kept.graphs, known, [smiles[i] for i in test])}  # fmt: skip
+    yield {**about, "what": "paths", **_paths(model, [graphs[i] for i in test], seed)}
+
+
+def _molecule_scores(graphs: Sequence[Graph], known: set[str], test: list[str]) -> dict[str, Any]:
+    found = [one if one is not None and "." not in one else None for one in to_smiles_list(graphs)]
+    valid = [one for one in found if one is not None]
+    scores: dict[str, Any] = {
+        "valid_connected": round(len(valid) / len(graphs), 4),
+        "connected": round(float(np.mean([is_connected(graph) for graph in graphs])), 4),
+        "unique": round(len(set(valid)) / max(1, len(valid)), 4),
+        "new": round(float(np.mean([one not in known for one in set(valid)])), 4) if valid else 0.0,
+    }
+    fcd = require("fcd_torch", "dev")
+    scores["fcd"] = round(float(fcd.FCD(device="cpu", n_jobs=1)(gen=valid, ref=test[: len(graphs)])), 3)
+    return scores
+
+
+def _paths(model: GeoGAE, test: list[Graph], seed: int) -> dict[str, Any]:
+    """Midpoints that are molecules, and how steadily likeness passes from one end to the other."""
+    from rdkit import Chem, DataStructs
+
+    generator = require("rdkit.Chem.rdFingerprintGenerator", "chem").GetMorganGenerator(radius=2, fpSize=2048)
+    rng = np.random.default_rng(seed)
+    valid, taus = [], []
+    for _ in range(PAIRS):
+        a, b = rng.choice(len(test), 2, replace=False)
+        way = to_smiles_list(model.interpolate(test[a], test[b], steps=STEPS))
+        middle = way[STEPS // 2]
+        valid.append(middle is not None and "." not in middle)
+        bits = [None if one is None else generator.GetFingerprint(Chem.MolFromSmiles(one)) for one in way]
+        for end, sign in ((0, -1), (STEPS - 1, 1)):
+            pairs = [
+                (i, DataStructs.TanimotoSimilarity(bits[end], own)) for i, own in enumerate(bits) if own is not None
+            ]
+            tau = kendalltau([i for i, _ in pairs], [one for _, one in pairs]).statistic
+            taus.append(0.0 if np.isnan(tau) else sign * float(tau))
+    return {"pairs": PAIRS, "midpoints_valid_connected": round(float(np.mean(valid)), 4),
+            "tau": round(float(np.mean(taus)), 4)}  # fmt: skip
+
+
+def graphs(name: str, every: Sequence[Graph], seed: int) -> Iterator[dict[str, Any]]:
+    """Maximum mean discrepancies of draws against test graphs, beside draws of Erdős and Rényi, and training graphs."""
+    plain = [graph.topology() for graph in every]
+    train, validation, test = split(plain, seed)
+    model = GeoGAE(latent_dim=128, descriptor=16, margin=0.8, leaves="kept", twins="auto", seed=seed)
+    model.fit(train, validation=validation).fit_prior(train, core_minutes=CORE_MINUTES, seed=seed)
+    rng = np.random.default_rng(seed)
+    count = len(test)
+    candidates = {
+        "draws": model.sample(count, seed=seed),
+        "training graphs": [train[i] for i in rng.choice(len(train), count)],
+    }
+    candidates["Erdős–Rényi"] = [_erdos_renyi(train[i], rng) for i in rng.choice(len(train), count)]
+    model.fit_prior(train, prior="gaussian")
+    candidates["draws of a normal distribution"] = model.sample(count, seed=seed)
+    for what, drawn in candidates.items():
+        yield {"task": "sample", "dataset": name, "seed": seed, "what": what, "draws": count,
+               "connected": round(float(np.mean([is_connected(graph) for graph in drawn])), 4),
+               **{f"{kind}_mmd": round(_mmd(make(drawn), make(test)), 5) for kind, make in KINDS.items()}}  # fmt: skip
+
+
+def _erdos_renyi(graph: Graph, rng: np.random.Generator) -> Graph:
+    """As many nodes, and edges with the same density."""
+    chance = 2 * len(graph.edges) / max(1, graph.n * (graph.n - 1))
+    return Graph(graph.n, np.argwhere(np.triu(rng.random((graph.n, graph.n)) < chance, 1)))
+
+
+def _histograms(values: Sequence[NDArray[Any]], low: float, high: float) -> NDArray[np.float64]:
+    return np.array([np.histogram(own.clip(low, high), BINS, (low, high))[0] / max(1, len(own)) for own in values])
+
+
+def _degrees(graphs: Sequence[Graph]) -> NDArray[np.float64]:
+    return _histograms([graph.degrees for graph in graphs], 0, BINS)
+
+
+def _clustering(graphs: Sequence[Graph]) -> NDArray[np.float64]:
+    found = []
+    for bundle in bundles(graphs):
+        degrees = bundle.degrees
+        closed = 2 * triangles(bundle.start, bundle.neighbour) / np.maximum(degrees * (degrees - 1), 1)
+        found += np.split(closed, bundle.first[1:-1])
+    return _histograms(found, 0, 1)
+
+
+def _spectra(graphs: Sequence[Graph]) -> NDArray[np.float64]:
+    found = []
+    for graph in graphs:
+        scale = 1 / np.sqrt(graph.degrees.clip(min=1))
+        laplacian = np.diag((graph.degrees > 0).astype(float)) - scale[:, None] * graph.adjacency() * scale
+        found.append(np.linalg.eigvalsh(laplacian))
+    return _histograms(found, 0, 2)
+
+
+KINDS = {"degree": _degrees, "clustering": _clustering, "spectral": _spectra}
+
+
+def _mmd(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Squared maximum mean discrepancy of histograms, with a Gaussian kernel of their total variation."""
+
+    def kernel(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+        distance = np.abs(a[:, None] - b[None]).sum(2) / 2
+        return float(np.exp(-(distance**2) / 2).mean())
+
+    return kernel(one, one) + kernel(other, other) - 2 * kernel(one, other)

@@ -1,0 +1,1 @@
+"""What people do with z: describe, sample, interpolate, search, optimise."""

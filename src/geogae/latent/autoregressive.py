@@ -1,0 +1,319 @@
+"""The autoregressive prior: each number of z given those before it, as a histogram that a masked network predicts.
+
+The distribution function of a number, and the inverse of the normal one, map it to a standard normal number (an
+autoregressive flow), so the map is exact in both directions and so is the density. Histograms say sharply what may come
+next and what may not, which continuous flows of the same cost do not (docs/latent.md has the comparison).
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri
+from torch import Tensor, nn
+
+from geogae.autoencoders.base import State, check_number
+from geogae.errors import GeoGAEError
+from geogae.latent.bins import Bins
+from geogae.latent.masked import MaskedNetwork, Stepper
+from geogae.latent.prior import Given, Prior, check_rows, property_columns, tensors_of
+from geogae.progress import Meter
+from geogae.training.checkpoint import load_checkpoint, save_checkpoint
+
+BINS = 64
+WIDTH, MOST = 768, 32  # hidden units, about, and for each number of z at most
+BLOCKS = 3
+BATCH = 256
+RATE, WARM = 2e-3, 100  # Adam's step, and the steps until it is reached
+DECAY = 0.02  # of weights
+SMOOTH = 0.998  # weights are averaged over about 1 / (1 - SMOOTH) steps
+OPEN = 0.3  # share of training rows whose conditions are left open, each
+FLOOR = 1e-5  # probability that is shared by all bins, so that no number is impossible
+HELD_OUT, LEAST_HELD_OUT = 0.05, 8  # rows that choose when to stop
+VALIDATIONS = 20
+AT_ONCE = 4096  # vectors
+EDGE = 1e-15  # a distribution function stays so far from 0 and 1
+
+
+class AutoregressivePrior(Prior):
+    """``temperature`` below 1 sharpens every histogram: draws are likelier and differ less."""
+
+    name = "autoregressive"
+
+    def __init__(self, temperature: float = 1.0) -> None:
+        check_number("temperature", temperature, float, 1e-3, 10)
+        self.temperature = float(temperature)
+        self.basis = np.empty((0, 0))  # (m, m): numbers are z · basis
+        self.history: list[dict[str, float]] = []
+
+    @property
+    def m(self) -> int:
+        return len(self.basis)
+
+    # -- fit ----------------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        z: NDArray[np.floating],
+        properties: Mapping[str, ArrayLike] | None = None,
+        *,
+        core_minutes: float = 10.0,
+        basis: NDArray[np.floating] | None = None,
+        seed: int = 0,
+        checkpoint: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        progress: bool = False,
+        **_: Any,
+    ) -> Self:
+        """Fit for a budget of core-minutes; the weights that describe held-out rows best are kept.
+
+        ``basis`` (m, m) is an invertible map of z in whose columns numbers are modelled, one after the other. With a
+        ``checkpoint`` file a fit that was interrupted goes on if ``resume``.
+        """
+        check_number("core_minutes", core_minutes, float, 1e-3, 1e6)
+        rows = check_rows(z)
+        if len(rows) < 2:
+            raise GeoGAEError(f"a prior is fitted to the z of at least 2 graphs, not {len(rows)}")
+        self.conditions, values = property_columns(properties, len(rows))
+        self.basis = np.eye(rows.shape[1]) if basis is None else np.asarray(basis, dtype=np.float64)
+        numbers = rows @ self.basis
+        self.bins = Bins.of(numbers, BINS)
+        self.center, self.scale = numbers.mean(0), numbers.std(0) + 1e-9
+        self.given_center, self.given_scale = values.mean(0), values.std(0) + 1e-9
+        places, _shares = self.bins.place(numbers)
+        data = [torch.from_numpy(places), torch.from_numpy((numbers - self.center) / self.scale).float()]
+        data.append(torch.from_numpy((values - self.given_center) / self.given_scale).float())
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            self.network = self._built()
+            trainer = _Trainer(self.network, data, core_minutes * 60, seed)
+            if resume and checkpoint is not None and Path(checkpoint).exists():
+                trainer.restore(*load_checkpoint(checkpoint))
+            self.history = trainer.run(None if checkpoint is None else Path(checkpoint), progress)
+        self.network.eval()
+        return self
+
+    def _built(self) -> MaskedNetwork:
+        units = min(max(2, round(WIDTH / self.m)), MOST)
+        return MaskedNetwork(self.m, BINS, 2 * len(self.conditions), units=units, blocks=BLOCKS)
+
+    # -- the map ------------------------------------------------------------------------------------------------------
+
+    @torch.inference_mode()
+    def to_normal(self, z: NDArray[np.floating], given: Given | None = None) -> NDArray[np.float64]:
+        return self._through(z, given)[0]
+
+    @torch.inference_mode()
+    def log_prob(self, z: NDArray[np.floating], given: Given | None = None) -> NDArray[np.float64]:
+        return self._through(z, given)[1]
+
+    def _through(self, z: NDArray[np.floating], given: Given | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Normal numbers (N, m) and log densities (N,)."""
+        numbers = check_rows(z, self.m) @ self.basis
+        told = self._told(given, len(numbers))
+        normal, density = np.empty_like(numbers), np.empty(len(numbers))
+        volume = np.linalg.slogdet(self.basis)[1]
+        for begin in range(0, len(numbers), AT_ONCE):
+            part = slice(begin, begin + AT_ONCE)
+            places, shares = self.bins.place(numbers[part])
+            inputs = torch.from_numpy((numbers[part] - self.center) / self.scale).float()
+            own = None if told is None else told[part]
+            logits = self.network(torch.from_numpy(places), inputs, own)  # (N, m, B)
+            chances = self._chances(logits)
+            at = places[..., None]
+            chance = np.take_along_axis(chances, at, 2)[..., 0]
+            below = np.take_along_axis(chances.cumsum(2), at, 2)[..., 0] - chance
+            normal[part] = ndtri((below + shares * chance).clip(EDGE, 1 - EDGE))
+            density[part] = (np.log(chance) + self.bins.log_density(places, shares)).sum(1) + volume
+        return normal, density
+
+    @torch.inference_mode()
+    def from_normal(
+        self, u: NDArray[np.floating], given: Given | None = None, guidance: float = 1.0
+    ) -> NDArray[np.float32]:
+        """z of normal vectors; ``guidance`` above 1 stresses what is given."""
+        check_number("guidance", guidance, float, 0, 100)
+        u = check_rows(u, self.m)
+        told = self._told(given, len(u))
+        parts = [
+            self._drawn(u[begin : begin + AT_ONCE], None if told is None else told[begin : begin + AT_ONCE], guidance)
+            for begin in range(0, len(u), AT_ONCE)
+        ]
+        numbers = np.concatenate([np.empty((0, self.m)), *parts])
+        return np.linalg.solve(self.basis.T, numbers.T).T.astype(np.float32)
+
+    def _drawn(self, u: NDArray[np.float64], told: Tensor | None, guidance: float) -> NDArray[np.float64]:
+        numbers = np.empty_like(u)
+        steppers = [Stepper(self.network, len(u), told)]
+        if told is not None and guidance != 1 and bool(told.any()):
+            steppers.append(Stepper(self.network, len(u), torch.zeros_like(told)))
+        levels = ndtr(u)
+        for i in range(self.m):
+            logits = [stepper.logits() for stepper in steppers]
+            mixed = logits[0] if len(logits) == 1 else logits[1] + guidance * (logits[0] - logits[1])
+            chances = self._chances(mixed)  # (N, B)
+            upto = chances.cumsum(1)
+            place = (upto < levels[:, i : i + 1]).sum(1).clip(max=BINS - 1)
+            chance = np.take_along_axis(chances, place[:, None], 1)[:, 0]
+            below = np.take_along_axis(upto, place[:, None], 1)[:, 0] - chance
+            numbers[:, i] = self.bins.number(i, place, (levels[:, i] - below) / chance)
+            value = torch.from_numpy((numbers[:, i] - self.center[i]) / self.scale[i]).float()
+            for stepper in steppers:
+                stepper.tell(torch.from_numpy(place), value)
+        return numbers
+
+    def _chances(self, logits: Tensor) -> NDArray[np.float64]:
+        soft = (logits.double() / self.temperature).softmax(-1).numpy()
+        return (1 - FLOOR) * soft + FLOOR / BINS
+
+    def _told(self, given: Given | None, count: int) -> Tensor | None:
+        """Conditions and which of them are given, (count, 2c)."""
+        if not self.conditions:
+            self.given_columns(given, count)  # an error if there are any
+            return None
+        columns = (self.given_columns(given, count) - self.given_center) / self.given_scale
+        return _with_openness(torch.from_numpy(columns).float(), torch.from_numpy(np.isnan(columns)))
+
+    # -- state --------------------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        arrays = {"basis": self.basis, "edges": self.bins.edges, "tails": self.bins.tails, "center": self.center,
+                  "scale": self.scale, "given_center": self.given_center, "given_scale": self.given_scale}  # fmt: skip
+        network = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}
+        return State(
+            tensors_of(arrays) | network, {"conditions": list(self.conditions), "temperature": self.temperature}
+        )
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        prior = cls(state.facts["temperature"])
+        prior.conditions = tuple(state.facts["conditions"])
+        names = ("basis", "center", "scale", "given_center", "given_scale", "edges", "tails")
+        *own, edges, tails = (state.tensors[name].numpy() for name in names)
+        prior.basis, prior.center, prior.scale, prior.given_center, prior.given_scale = own
+        prior.bins = Bins(edges, tails)
+        prior.network = prior._built()
+        prior.network.load_state_dict(
+            {name.removeprefix("network."): t for name, t in state.tensors.items() if name.startswith("network.")}
+        )
+        prior.network.eval()
+        return prior
+
+
+def _with_openness(values: Tensor, open_: Tensor) -> Tensor:
+    """Conditions (N, c), zero where left open, and whether each is given; (N, 2c)."""
+    return torch.cat([values.masked_fill(open_, 0), (~open_).float()], dim=1)
+
+
+class _Trainer:
+    """Adam on the cross-entropy of bins; all that decides the next step is in :meth:`held`."""
+
+    def __init__(self, network: MaskedNetwork, data: list[Tensor], seconds: float, seed: int) -> None:
+        self.network, self.seconds, self.seed = network, seconds, seed
+        self.average = copy.deepcopy(network)
+        self.best = copy.deepcopy(network)
+        self.best_nats = math.inf
+        self.adam = torch.optim.AdamW(network.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=DECAY)
+        order = torch.randperm(len(data[0]), generator=torch.Generator().manual_seed(seed))
+        count = round(HELD_OUT * len(order))
+        self.held_out = [part[order[:count]] for part in data] if count >= LEAST_HELD_OUT else data
+        self.data = [part[order[count:]] for part in data] if count >= LEAST_HELD_OUT else data
+        self.step, self.spent, self.history = 0, 0.0, list[dict[str, float]]()
+
+    def run(self, checkpoint: Path | None, progress: bool) -> list[dict[str, float]]:
+        begin, before = time.process_time(), self.spent
+        validated = math.floor(before / self.seconds * VALIDATIONS)
+        with Meter("prior", progress) as meter:
+            while self.spent < self.seconds:
+                nats = self._advance(self.spent / self.seconds)
+                self.spent = before + time.process_time() - begin
+                meter.show(min(1.0, self.spent / self.seconds), nats=nats)
+                if (due := math.floor(self.spent / self.seconds * VALIDATIONS)) > validated or self.step == 1:
+                    validated = due
+                    self._validate()
+                    if checkpoint is not None:
+                        save_checkpoint(checkpoint, *self.held())
+                    if self._overfits():
+                        break
+        self._validate()
+        self.network.load_state_dict(self.best.state_dict())
+        return self.history
+
+    def _advance(self, done: float) -> float:
+        """One step; what it depends on beside the weights is the number of the step."""
+        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self.step)
+        rows = torch.randint(len(self.data[0]), (min(BATCH, len(self.data[0])),), generator=generator)
+        bins, numbers, given = (part[rows] for part in self.data)
+        open_ = torch.rand(given.shape, generator=generator) < OPEN
+        open_ |= torch.rand(len(given), 1, generator=generator) < OPEN
+        falling = 1.0 if done < 0.3 else 0.5 * (1 + math.cos(math.pi * min(1.0, (done - 0.3) / 0.7)))
+        for group in self.adam.param_groups:
+            group["lr"] = RATE * min(1.0, (self.step + 1) / WARM) * falling
+        loss = self._nats(self.network, bins, numbers, _with_openness(given, open_))
+        self.adam.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.network.parameters(), 5.0)
+        self.adam.step()
+        self.step += 1
+        keep = min(SMOOTH, (1 + self.step) / (10 + self.step))
+        with torch.no_grad():
+            for average, current in zip(self.average.parameters(), self.network.parameters(), strict=True):
+                average.lerp_(current, 1 - keep)
+        return loss.item()
+
+    @staticmethod
+    def _nats(network: nn.Module, bins: Tensor, numbers: Tensor, given: Tensor) -> Tensor:
+        """Mean cross-entropy of a row."""
+        logits = network(bins, numbers, given if given.shape[1] else None)
+        return nn.functional.cross_entropy(logits.flatten(0, 1), bins.flatten()) * bins.shape[1]
+
+    @torch.inference_mode()
+    def _validate(self) -> None:
+        bins, numbers, given = (part[:AT_ONCE] for part in self.held_out)
+        told = _with_openness(given, torch.zeros_like(given, dtype=torch.bool))
+        nats = float(self._nats(self.average, bins, numbers, told))
+        self.history.append({"step": float(self.step), "seconds": round(self.spent, 1), "nats": nats})
+        if nats < self.best_nats:
+            self.best_nats = nats
+            self.best.load_state_dict(self.average.state_dict())
+
+    def _overfits(self) -> bool:
+        """Whether held-out rows have been described worse and worse for a quarter of the validations."""
+        since = [row["nats"] > self.best_nats for row in self.history[-VALIDATIONS // 4 :]]
+        return len(since) >= VALIDATIONS // 4 and all(since)
+
+    def held(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        tensors: dict[str, Tensor] = {}
+        for name, part in (("network", self.network), ("average", self.average), ("best", self.best)):
+            tensors |= {f"{name}.{key}": value.clone() for key, value in part.state_dict().items()}
+        for number, moments in self.adam.state_dict()["state"].items():
+            tensors |= {f"adam.{number}.{key}": torch.as_tensor(value) for key, value in moments.items()}
+        facts = {"step": self.step, "spent": self.spent, "history": self.history, "best_nats": self.best_nats}
+        return tensors, facts
+
+    def restore(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+        try:
+            for name, part in (("network", self.network), ("average", self.average), ("best", self.best)):
+                part.load_state_dict(
+                    {k.removeprefix(f"{name}."): v for k, v in tensors.items() if k.startswith(f"{name}.")}
+                )
+            state: dict[int, dict[str, Tensor]] = {}
+            for key, value in tensors.items():
+                if key.startswith("adam."):
+                    _, number, what = key.split(".")
+                    state.setdefault(int(number), {})[what] = value
+            self.adam.load_state_dict({**self.adam.state_dict(), "state": state})
+            self.step, self.spent = int(facts["step"]), float(facts["spent"])
+            self.history, self.best_nats = list(facts["history"]), float(facts["best_nats"])
+        except (KeyError, RuntimeError, ValueError) as error:
+            line = str(error).splitlines()[0]
+            raise GeoGAEError(f"the checkpoint belongs to another prior ({line}); fit without resume") from None

@@ -1,0 +1,211 @@
+"""Better graphs by a score: black-box search among normal vectors, which prior and decoder turn into graphs.
+
+Each round asks CMA-ES for some vectors and makes others by changing the best ones so far: a few numbers are drawn anew,
+or all are turned a little, so that a change stays as likely as what it changes. A graph is scored once, however often
+it is met. All that a search does follows from its seed and from the scores, so that one that was interrupted goes on
+from the scores that its file holds.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geogae.errors import GeoGAEError
+from geogae.graph import Graph
+from geogae.progress import Meter
+
+log = logging.getLogger("geogae")
+
+ROUND = 32  # vectors by CMA-ES and by changes, each
+ELITE = 50  # graphs that are changed
+SPREAD = 0.5  # CMA-ES's first step
+STALE = 40  # rounds without a better top, after which CMA-ES starts anew
+FRUITLESS = 200  # rounds in a row without a new graph, after which a search ends
+TOP = 10
+
+_Floats = NDArray[np.float64]
+
+
+class Found(NamedTuple):
+    graph: Graph
+    score: float
+    u: _Floats
+
+
+@dataclass
+class Search:
+    """What a search has found, best first, and how it went."""
+
+    best: list[Found] = field(default_factory=list)
+    history: list[dict[str, float]] = field(default_factory=list)  # after each round: calls, best, top
+    calls: int = 0
+    failed: int = 0  # calls that raised or gave no number
+    reason: str | None = None  # of the first of these
+
+    @property
+    def top(self) -> float:
+        """Mean score of the ten best."""
+        scores = [found.score for found in self.best[:TOP]]
+        return float(np.mean(scores)) if scores else -math.inf
+
+
+class Scores:
+    """A score that is asked once for each graph, within a budget; what it says is kept in a file if there is one."""
+
+    def __init__(self, score: Callable[[Any], float], budget: int, file: Path | None, resume: bool) -> None:
+        self.score, self.budget, self.file = score, budget, file
+        self.known: dict[str, float] = {}
+        self.kept: dict[str, float] = {}
+        self.failed = 0
+        self.reason: str | None = None
+        if file is not None and file.exists():
+            if not resume:
+                raise GeoGAEError(f"{file} holds a search already; resume it, or choose another file")
+            try:
+                rows = [
+                    json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.endswith("}")
+                ]
+                self.kept = {str(row["key"]): float(row["score"]) for row in rows}
+            except (OSError, ValueError, KeyError, TypeError):
+                raise GeoGAEError(f"{file} is no file of scores; choose another one") from None
+
+    @property
+    def left(self) -> int:
+        return self.budget - len(self.known)
+
+    def ask(self, key: str, what: Any) -> float:
+        """The score of a graph that was not asked before; -inf if it has none."""
+        if key in self.kept:
+            value = self.kept[key]
+        else:
+            value = self._asked(what)
+            if self.file is not None:
+                with self.file.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"key": key, "score": value}) + "\n")
+        self.known[key] = value
+        return value
+
+    def _asked(self, what: Any) -> float:
+        try:
+            value = float(self.score(what))
+            problem = None if math.isfinite(value) else f"it returned {value}"
+        except Exception as error:  # whatever a score of the user's raises
+            value, problem = -math.inf, f"it raised {type(error).__name__}: {error}"
+        if problem is not None:
+            self.failed += 1
+            self.reason = self.reason or problem
+            value = -math.inf
+        return value
+
+
+def optimise(
+    score: Callable[[Any], float],
+    decode: Callable[[NDArray[np.float64]], Sequence[tuple[Graph, str, Any] | None]],
+    starts: _Floats,
+    *,
+    budget: int,
+    seed: int = 0,
+    file: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    progress: bool = False,
+    changes: bool = True,
+) -> Search:
+    """Search for at most ``budget`` calls of ``score``, from the normal vectors ``starts`` (count, m).
+
+    ``decode`` gives for each vector a graph, a key that equal graphs share and what the score is to see, or None where
+    a vector is no valid graph. ``changes=False`` leaves the search to CMA-ES alone.
+    """
+    if budget < 1:
+        raise GeoGAEError(f"budget={budget} must be at least 1, the number of calls of the score")
+    scores = Scores(score, budget, None if file is None else Path(file), resume)
+    search = Search()
+    rng = np.random.default_rng(seed)
+    _score(search, scores, starts[:budget], decode(starts[:budget]))
+    if scores.failed and scores.failed == len(scores.known):
+        raise GeoGAEError(f"the score has no number for any of the {scores.failed} first graphs: {scores.reason}")
+    evolution, since, fruitless = _evolution(search, starts, seed), 0, 0
+    with Meter("optimising", progress) as meter:
+        while scores.left > 0 and fruitless < FRUITLESS:
+            before, asked = search.top, len(scores.known)
+            points = np.array(evolution.ask())
+            values = _score(search, scores, points, decode(points))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                evolution.tell(points.tolist(), values.tolist())
+            if changes and scores.left > 0:
+                changed = _changed([found.u for found in search.best[:ELITE]], points.shape[1], rng)
+                _score(search, scores, changed, decode(changed))
+            since = 0 if search.top > before else since + 1
+            fruitless = 0 if len(scores.known) > asked else fruitless + 1
+            if since >= STALE or evolution.stop():
+                evolution, since = _evolution(search, starts, seed + len(scores.known), rng), 0
+            best = search.best[0].score if search.best else -math.inf
+            search.history.append({"calls": float(len(scores.known)), "best": best, "top": search.top})
+            meter.show(1 - scores.left / budget, best=best, top=search.top)
+    search.calls, search.failed, search.reason = len(scores.known), scores.failed, scores.reason
+    if scores.failed:
+        log.warning("the score had no number for %d of %d graphs; the first time %s",
+                    scores.failed, search.calls, scores.reason)  # fmt: skip
+    if fruitless >= FRUITLESS:
+        log.warning("the search met no new graph for %d rounds and ends after %d calls", FRUITLESS, search.calls)
+    return search
+
+
+def _score(
+    search: Search, scores: Scores, points: _Floats, decoded: Sequence[tuple[Graph, str, Any] | None]
+) -> NDArray[np.float64]:
+    """Losses (count,) for CMA-ES; new graphs join the best."""
+    losses = np.full(len(points), np.inf)
+    for at, (u, one) in enumerate(zip(points, decoded, strict=True)):
+        if one is None:
+            continue
+        graph, key, what = one
+        if key not in scores.known:
+            if scores.left <= 0:
+                continue
+            if (value := scores.ask(key, what)) > -math.inf:
+                search.best.append(Found(graph, value, u))
+        losses[at] = -scores.known[key]
+    search.best.sort(key=lambda found: -found.score)
+    del search.best[max(ELITE, 1000) :]
+    finite = losses[np.isfinite(losses)]
+    return np.where(np.isfinite(losses), losses, (finite.max() if len(finite) else 0.0) + 1.0)
+
+
+def _evolution(search: Search, starts: _Floats, seed: int, rng: np.random.Generator | None = None) -> Any:
+    """CMA-ES from the best vector so far, or, when it starts anew, from one of the best."""
+    import cma
+
+    elite = [found.u for found in search.best[:ELITE]] or list(starts[:1])
+    center = elite[0] if rng is None else elite[rng.integers(len(elite))]
+    options = {"seed": seed % 2**31 + 1, "popsize": ROUND, "verbose": -9, "CMA_diagonal": True}
+    return cma.CMAEvolutionStrategy(center.tolist(), SPREAD, options)
+
+
+def _changed(elite: Sequence[_Floats], m: int, rng: np.random.Generator) -> _Floats:
+    """Changes of good vectors that keep the normal distribution: turned towards a draw, in some numbers or in all."""
+    made = []
+    for _ in range(ROUND):
+        fresh = rng.standard_normal(m)
+        if not elite:
+            made.append(fresh)
+            continue
+        parent = elite[int(len(elite) * rng.random() ** 2)]  # the better, the likelier
+        angle = rng.choice([0.15, 0.3, 0.6, math.pi / 2])
+        turned = math.cos(angle) * parent + math.sin(angle) * fresh
+        some = rng.random(m) < rng.choice([2 / m, 0.1, 0.3, 1.0])
+        if rng.random() < 0.3:  # what comes first stays
+            some = np.arange(m) >= rng.integers(m)
+        made.append(np.where(some, turned, parent))
+    return np.array(made)

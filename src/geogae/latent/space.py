@@ -1,0 +1,254 @@
+"""What people do with z, as methods of the estimator: describe, sample, interpolate, neighbours, optimise."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geogae.autoencoders.base import Autoencoder, State, check_number, parts_of, prefixed
+from geogae.errors import GeoGAEError
+from geogae.formats import as_graphs, is_graph
+from geogae.graph import Graph
+from geogae.latent import prior as priors
+from geogae.latent import scores
+from geogae.latent.interpolation import path
+from geogae.latent.neighbours import Neighbour, nearest
+from geogae.latent.optimisation import Search, optimise
+from geogae.latent.prior import Given, Prior, check_rows
+from geogae.latent.rules import REFUSED, Rules, is_connected
+from geogae.latent.sampling import Draws, draw
+
+STARTS = 100  # draws that a search starts from, without graphs to start from
+
+
+class LatentSpace:
+    """A mixin: ``encode``, ``decode`` and ``_fitted`` are the estimator's."""
+
+    encode: Callable[..., NDArray[np.float32]]
+    decode: Callable[..., Any]
+    _fitted: Callable[[], Autoencoder[Any]]
+    prior_: Prior | None = None
+    rules_: Rules | None = None
+
+    # -- the descriptor -----------------------------------------------------------------------------------------------
+
+    def describe(self, graphs: Any) -> NDArray[np.float32]:
+        """The descriptor part of z: (k,) for one graph, (count, k) for several; no cloud is fitted for it."""
+        descriptor = self._fitted().descriptor
+        if descriptor is None:
+            raise GeoGAEError("this model has no descriptor; fit one with descriptor=16, say: 16 numbers of z")
+        described = descriptor.describe([self._read(graph) for graph in self._own(graphs)])
+        return described[0] if is_graph(graphs) else described
+
+    def neighbours(self, graphs: Any, among: Any, k: int = 5) -> Any:
+        """The k graphs of ``among`` nearest by descriptor: ``[(index, distance), …]``, for several graphs a list each.
+
+        ``among`` are graphs, or their descriptors as :meth:`describe` gives them.
+        """
+        check_number("k", k, int, 1)
+        queries = np.atleast_2d(self.describe(graphs))
+        searched = among if isinstance(among, np.ndarray) else np.atleast_2d(self.describe(among))
+        if searched.ndim != 2 or searched.shape[1] != queries.shape[1]:
+            raise GeoGAEError(f"among has shape {searched.shape}; descriptors are (count, {queries.shape[1]})")
+        found: list[list[Neighbour]] = nearest(queries, searched, k)
+        return found[0] if is_graph(graphs) else found
+
+    # -- the prior ----------------------------------------------------------------------------------------------------
+
+    def fit_prior(
+        self,
+        graphs: Any,
+        properties: Mapping[str, ArrayLike] | None = None,
+        *,
+        prior: str = "autoregressive",
+        core_minutes: float = 10.0,
+        seed: int = 0,
+        checkpoint: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        progress: bool = False,
+        n_jobs: int = 1,
+    ) -> Self:
+        """Fit an invertible map between z and N(0, I); the model is saved with it.
+
+        ``graphs`` are training graphs, or their z. ``properties`` are numbers of each graph that draws may be
+        conditioned on. What all of these graphs obey (connectedness, the largest total of a node's edges) is learned,
+        too, and says which draws are valid. A fit that was interrupted goes on from its ``checkpoint`` if ``resume``.
+        """
+        autoencoder, kind = self._fitted(), priors.find(prior)
+        if isinstance(graphs, np.ndarray):
+            z = check_rows(graphs, autoencoder.latent_dim)
+            known = [decoding.graph for decoding in autoencoder.decode(z.astype(np.float32))]
+        else:
+            known = self._own(graphs)
+            z = np.atleast_2d(self.encode(known, n_jobs=n_jobs)).astype(np.float64)
+            known = [self._read(graph) for graph in known]
+        how = {"core_minutes": core_minutes, "basis": autoencoder.basis(), "seed": seed, "progress": progress}
+        fitted = kind().fit(z, properties, checkpoint=checkpoint, resume=resume, **how)
+        self.prior_, self.rules_ = fitted, Rules.of(known)
+        return self
+
+    def sample(
+        self,
+        n: int,
+        *,
+        seed: int = 0,
+        given: Given | None = None,
+        guidance: float = 1.0,
+        only_valid: bool = False,
+        molecules: bool = False,
+        details: bool = False,
+    ) -> Any:
+        """n new graphs drawn from the prior, conditioned on ``given`` properties; ``guidance`` above 1 stresses them.
+
+        With ``only_valid`` graphs are drawn until n obey what all training graphs obey and, if they are molecules, are
+        valid ones. Nothing is repaired. With ``molecules`` they are RDKit molecules, None where one is not valid; with
+        ``details`` :class:`Draws`, which counts what was drawn and what was broken.
+        """
+        check_number("n", n, int, 1)
+        check_number("seed", seed, int, 0)
+        how: dict[str, Any] = {"seed": seed, "given": given, "guidance": guidance, "only_valid": only_valid}
+        draws: Draws = draw(self._prior(), self._graphs, n, self._broken, **how)
+        if details:
+            return draws
+        return _molecules(draws.graphs) if molecules else draws.graphs
+
+    def log_prob(self, graphs: Any, given: Given | None = None) -> NDArray[np.float64]:
+        """Logarithm of the prior's density at the z of each graph; ``graphs`` may be z."""
+        prior = self._prior()
+        z = graphs if isinstance(graphs, np.ndarray) else self.encode(self._own(graphs))
+        return prior.log_prob(np.atleast_2d(z), given)
+
+    def interpolate(self, one: Any, other: Any, steps: int = 9, *, molecules: bool = False) -> list[Any]:
+        """Graphs on the way from one graph to another, the ends among them; see :mod:`geogae.latent.interpolation`."""
+        check_number("steps", steps, int, 2, 100_000)
+        prior = self._prior()
+        ends = self.encode([*self._own(one), *self._own(other)])
+        if len(ends) != 2:
+            raise GeoGAEError(f"a path goes from one graph to one other; {len(ends)} were given")
+        graphs = self._graphs(path(prior, ends[0], ends[1], steps))
+        return _molecules(graphs) if molecules else list(graphs)
+
+    def optimise(
+        self,
+        score: str | Callable[[Any], float],
+        budget: int = 1000,
+        start: Any = None,
+        *,
+        molecules: bool = False,
+        seed: int = 0,
+        file: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        progress: bool = False,
+        changes: bool = True,
+    ) -> Search:
+        """Better graphs by ``score``, higher is better, within ``budget`` calls of it; see :class:`Search`.
+
+        ``score`` is a name (``"qed"``, ``"logp"``, ``"plogp"``, …), ``"module:function"`` or a function of a graph, or
+        of an RDKit molecule with ``molecules``. ``start`` are graphs to start from, draws of the prior if not given.
+        ``file`` keeps the scores, so that a search that was interrupted goes on with ``resume``.
+        """
+        check_number("budget", budget, int, 1)
+        check_number("seed", seed, int, 0)
+        prior, function = self._prior(), score
+        if isinstance(function, str):
+            function, molecules = scores.find(function)
+        if start is None:
+            starts = np.random.default_rng(seed).standard_normal((min(STARTS, budget), prior.m))
+        else:
+            starts = prior.to_normal(np.atleast_2d(self.encode(self._own(start))))
+
+        def decode(u: NDArray[np.float64]) -> list[tuple[Graph, str, Any] | None]:
+            return [self._candidate(graph, molecules) for graph in self._graphs(prior.from_normal(u))]
+
+        how: dict[str, Any] = {"file": file, "resume": resume, "progress": progress, "changes": changes}
+        return optimise(function, decode, starts, budget=budget, seed=seed, **how)
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _prior(self) -> Prior:
+        self._fitted()
+        if self.prior_ is None:
+            raise GeoGAEError(
+                "this model has no prior yet; call fit_prior with training graphs (geogae prior RUN DATA)"
+            )
+        return self.prior_
+
+    def _graphs(self, z: NDArray[np.float32]) -> list[Graph]:
+        return [decoding.graph for decoding in self._fitted().decode(z)]
+
+    def _own(self, graphs: Any) -> list[Graph]:
+        """Graphs as the model was fitted on them: molecules with implied hydrogens where it reads such."""
+        from geogae.formats.chem import IMPLIED, with_implied_hydrogens
+
+        given = as_graphs(graphs)
+        if not _reads_molecules(self._fitted()):
+            return given
+        return [
+            with_implied_hydrogens(graph)
+            if graph.node_categorical is not None and (graph.node_categorical[:, 2:] != IMPLIED).any()
+            else graph
+            for graph in given
+        ]
+
+    def _read(self, graph: Graph) -> Graph:
+        """A graph with no more than the model reads of it."""
+        return graph.topology() if getattr(self, "attributes", "ignored") == "ignored" else graph
+
+    def _broken(self, graph: Graph) -> str | None:
+        """Why a draw is not valid, or None."""
+        assert self.rules_ is not None
+        if reason := self.rules_.broken(graph):
+            return reason
+        return REFUSED if _reads_molecules(self._fitted()) and _molecules([graph])[0] is None else None
+
+    def _candidate(self, graph: Graph, molecules: bool) -> tuple[Graph, str, Any] | None:
+        """A valid graph, a key that equal graphs share, and what a score sees of it."""
+        assert self.rules_ is not None
+        if molecules:
+            [molecule] = _molecules([graph])
+            if molecule is None or (self.rules_.connected and not is_connected(graph)):
+                return None
+            from rdkit import Chem
+
+            return graph, Chem.MolToSmiles(molecule), molecule
+        if self._broken(graph):
+            return None
+        from geogae.geometry.labelling import canonical_labelling
+
+        same = graph.relabel(canonical_labelling(graph).order)
+        return graph, repr(same._value()), graph
+
+    # -- files --------------------------------------------------------------------------------------------------------
+
+    def _prior_state(self) -> State:
+        """What a saved model holds of the prior; nothing if there is none."""
+        if self.prior_ is None or self.rules_ is None:
+            return State()
+        state = self.prior_.state()
+        facts = {"name": self.prior_.name, "facts": dict(state.facts), "rules": self.rules_.to_json()}
+        return State(prefixed("prior", state.tensors, "."), {"prior": facts})
+
+    def _restore_prior(self, state: State) -> None:
+        if (facts := state.facts.get("prior")) is None:
+            return
+        kind = priors.find(facts["name"])
+        self.prior_ = kind.from_state(State(parts_of(state.tensors, "prior."), facts["facts"]))
+        self.rules_ = Rules.from_json(facts["rules"])
+
+
+def _reads_molecules(autoencoder: Autoencoder[Any]) -> bool:
+    """Whether what is decoded has the columns of atoms and bonds with hydrogens implied."""
+    from geogae.formats.chem import IMPLIED
+
+    schema = getattr(autoencoder, "schema", None)
+    return schema is not None and len(schema.node.categories) == 3 and schema.node.categories[2] == (IMPLIED,)
+
+
+def _molecules(graphs: Sequence[Graph]) -> list[Any]:
+    from geogae.formats import to_molecules
+
+    return to_molecules(graphs)

@@ -1,0 +1,82 @@
+"""Large collections through a fitted model in bounded memory: graphs to blocks of z, and blocks of z to graphs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geogae.errors import GeoGAEError
+from geogae.files import atomic_path
+from geogae.formats.vectors import write_vectors
+
+if TYPE_CHECKING:
+    from geogae.estimator import GeoGAE
+    from geogae.graph import Graph
+
+BLOCK = 2048  # graphs in memory at a time
+
+
+def encode_blocks(
+    model: GeoGAE, graphs: Iterable[Any], *, block: int = BLOCK, n_jobs: int = 1, first: int = 0
+) -> Iterator[NDArray[np.float32]]:
+    """z of graphs, block by block, (rows, m) each; ``first`` graphs are passed over."""
+    coming = islice(iter(graphs), first, None)
+    while part := list(islice(coming, block)):
+        yield model.encode(part, n_jobs=n_jobs)
+
+
+def decode_blocks(model: GeoGAE, blocks: Iterable[NDArray[Any]]) -> Iterator[Graph]:
+    """The graphs of blocks of z, one at a time."""
+    for rows in blocks:
+        yield from model.inverse_transform(rows)
+
+
+def write_resumable(
+    model: GeoGAE, graphs: Iterable[Any], path: str | os.PathLike[str], about: dict[str, Any], **how: Any
+) -> tuple[tuple[int, int], int]:
+    """Encode graphs into an ``.npy`` file; a job that was ended goes on where it stopped.
+
+    Rows are kept in ``.NAME.rows`` beside the file until it is whole. They are used again if ``about``, which says of
+    which model and which graphs they are, is the same. Returns the shape of the array and how many rows were there.
+    """
+    target = Path(path)
+    rows, note = target.with_name(f".{target.name}.rows"), target.with_name(f".{target.name}.rows.json")
+    done = _rows_done(rows, note, about, model.latent_dim)
+    try:
+        if not done:
+            rows.unlink(missing_ok=True)
+            with atomic_path(note) as temporary:
+                temporary.write_text(json.dumps(about) + "\n")
+        with rows.open("ab") as file:
+            file.truncate(done * model.latent_dim * 4)  # a row that was cut short
+            for block in encode_blocks(model, graphs, first=done, **how):
+                file.write(np.ascontiguousarray(block, "<f4").tobytes())
+                file.flush()
+        shape = write_vectors(_stored(rows, model.latent_dim), target)
+        rows.unlink()
+        note.unlink()
+    except OSError as error:
+        raise GeoGAEError(f"cannot write {target}: {error.strerror or error}; choose another place") from None
+    return shape, done
+
+
+def _rows_done(rows: Path, note: Path, about: dict[str, Any], width: int) -> int:
+    try:
+        same = json.loads(note.read_text()) == about
+    except (OSError, ValueError):
+        return 0
+    return rows.stat().st_size // (4 * width) if same and rows.is_file() else 0
+
+
+def _stored(rows: Path, width: int) -> Iterator[NDArray[np.float32]]:
+    with rows.open("rb") as file:
+        first = file.read(4 * width * BLOCK)
+        for content in chain([first], iter(lambda: file.read(4 * width * BLOCK), b"")) if first else ():
+            yield np.frombuffer(content, "<f4").reshape(-1, width)

@@ -1,0 +1,156 @@
+"""``sequential``, the paper's model, as an autoencoder: training, batches, what is cut, variants, runs."""
+
+from __future__ import annotations
+
+import logging
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from geogae import GeoGAE, GeoGAEError, Graph, datasets
+from geogae.autoencoders.transformer.sequential import HEADROOM, MAX_READ
+
+TINY: dict[str, Any] = {
+    "architecture": "sequential",
+    "dim": 4,
+    "token_dim": 16,
+    "latent_dim": 32,
+    "encoder_hidden": 32,
+    "encoder_layers": 1,
+    "encoder_heads": 2,
+    "decoder_hidden": 32,
+    "decoder_layers": 1,
+    "passes": 2,
+    "batch_size": 4,
+    "epochs": 2,
+    "validations": 2,
+}
+
+
+@pytest.fixture(scope="module")
+def graphs() -> list[Graph]:
+    return datasets.load("MUTAG")[:24]
+
+
+@pytest.fixture(scope="module")
+def model(graphs: list[Graph]) -> GeoGAE:
+    return GeoGAE(**{**TINY, "epochs": 20, "lr": 3e-3}).fit(graphs[:16], validation=graphs[16:])
+
+
+def test_training_is_reproducible(graphs: list[Graph]) -> None:
+    one, again, other = (GeoGAE(**TINY, seed=seed).fit(graphs[:8], validation=graphs[8:10]) for seed in (0, 0, 1))
+    z = one.encode(graphs)
+    assert np.array_equal(again.encode(graphs), z) and not np.array_equal(other.encode(graphs), z)
+
+
+def test_the_best_weights_are_the_ones_kept(graphs: list[Graph]) -> None:
+    model = GeoGAE(**{**TINY, "epochs": 8, "validations": 8, "lr": 5e-3}).fit(graphs[:16], validation=graphs[16:])
+    best = max(row["validation_f1"] for row in model.history_)
+    assert len(model.history_) == 8 and model.evaluate(graphs[16:])["f1"] == pytest.approx(best)
+
+
+def test_one_graph_is_enough() -> None:
+    for graph in (Graph(1), Graph(2, [(0, 1)])):
+        assert GeoGAE(**TINY).fit([graph]).encode(graph).shape == (32,)
+
+
+def test_batched_is_single_and_numberings_change_nothing(model: GeoGAE, graphs: list[Graph]) -> None:
+    z, random = model.encode(graphs), np.random.default_rng(0)
+    assert len({graph.n for graph in graphs}) > 3 and model.encode([]).shape == (0, 32)
+    assert np.stack([model.encode(graph) for graph in graphs]) == pytest.approx(z, abs=1e-4)
+    assert model.encode(graphs, batch_size=3) == pytest.approx(z, abs=1e-4)
+    order = random.permutation(len(graphs))
+    assert model.encode([graphs[i] for i in order]) == pytest.approx(z[order], abs=1e-6)
+    shuffled = [graph.relabel(random.permutation(graph.n)) for graph in graphs]
+    assert model.encode(shuffled) == pytest.approx(z, abs=1e-6)
+
+
+def test_decoded_batched_is_single(model: GeoGAE, graphs: list[Graph]) -> None:
+    z = np.concatenate((model.encode(graphs[:4]), np.random.default_rng(0).normal(scale=5, size=(20, 32))))
+    limit = HEADROOM * max(graph.n for graph in graphs)
+    together = model.decode(z, details=True)
+    assert len({decoding.graph.n for decoding in together}) > 3
+    assert [decoding.graph for decoding in together] == model.decode(z)
+    for row, decoding in zip(z, together, strict=True):
+        alone = model.decode(row, details=True)
+        assert (alone.graph.n, alone.truncated) == (decoding.graph.n, decoding.truncated)
+        assert decoding.cloud.balls == pytest.approx(alone.cloud.balls, abs=1e-4)
+        assert decoding.stop == pytest.approx(alone.stop, abs=1e-4)
+        assert decoding.cloud.to_graph() == decoding.graph and decoding.cloud.dim == 4
+        assert len(decoding.stop) == decoding.graph.n <= limit
+        assert (decoding.stop[:-1] <= 0.5).all() and (decoding.stop[-1] > 0.5) != decoding.truncated
+
+
+def test_graphs_that_are_cut_are_flagged(model: GeoGAE, graphs: list[Graph], caplog: pytest.LogCaptureFixture) -> None:
+    endless = deepcopy(model)
+    endless.autoencoder_.network.decoder.head.register_forward_hook(lambda head, given, out: (out[0], out[1] - 100))
+    endless.autoencoder_.max_nodes = 7
+    back = endless.decode(model.encode(graphs[:5]), details=True)
+    assert [(decoding.graph.n, decoding.truncated) for decoding in back] == [(7, True)] * 5
+    assert caplog.messages == ["5 of 5 graphs are cut at the model's limit of nodes"]
+
+
+def test_a_graph_beyond_the_limit_is_flagged(
+    model: GeoGAE, graphs: list[Graph], caplog: pytest.LogCaptureFixture
+) -> None:
+    limit = HEADROOM * max(graph.n for graph in graphs)
+    z = model.encode(nx.path_graph(limit))
+    assert not caplog.records
+    both = model.encode([nx.path_graph(limit + 1), nx.path_graph(limit)])
+    why = f"graph 0 of {limit + 1} nodes: it has {limit + 1} nodes; decoding stops at {limit}"
+    assert caplog.messages == [f"1 of 2 graphs may not come back whole; {why}"]
+    assert both[1] == pytest.approx(z, abs=1e-5)
+    assert model.evaluate([nx.path_graph(limit + 1), *graphs[:2]])["lossy"] == 1
+    assert model.why_not(Graph(MAX_READ)) is None
+    said = f"it has {MAX_READ + 1} nodes; at most {MAX_READ} are read: leave it out"
+    assert model.why_not(Graph(MAX_READ + 1)) == said
+
+
+def test_variational(graphs: list[Graph]) -> None:
+    model = GeoGAE(**TINY, variational=True, kl_weight=0.1, kl_epochs=1).fit(graphs[:12])
+    assert model.history_[-1]["loss_kl"] > 0
+    assert np.array_equal(model.encode(graphs), model.encode(graphs))  # μ, not a draw
+
+
+@pytest.mark.parametrize("changes", [{"bundle": 3}, {"order": "axis"}, {"precision": "bfloat16"}])
+def test_variants(graphs: list[Graph], tmp_path: Path, changes: dict[str, Any]) -> None:
+    graphs = graphs[:12]
+    model = GeoGAE(**{**TINY, **changes}).fit(graphs)
+    z = model.encode(graphs)
+    assert {graph.n % 3 for graph in graphs} == {0, 1, 2}
+    assert z == pytest.approx(np.stack([model.encode(graph) for graph in graphs]), abs=1e-4)
+    limit = HEADROOM * max(graph.n for graph in graphs)
+    assert all(1 <= graph.n <= limit for graph in model.decode(z))
+    model.save(tmp_path)
+    assert np.array_equal(GeoGAE.load(tmp_path).encode(graphs), z)
+
+
+def test_the_smallest_dimension(tmp_path: Path) -> None:
+    model = GeoGAE(**{**TINY, "dim": "auto"}).fit([nx.path_graph(n) for n in range(1, 9)])
+    assert model.dim == "auto" and model.autoencoder_.reader.dim == 2
+    model.save(tmp_path)
+    loaded = GeoGAE.load(tmp_path)
+    assert loaded.dim == "auto" and loaded.autoencoder_.reader.dim == 2
+
+
+def test_a_run_folder_is_a_saved_model(graphs: list[Graph], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    model = GeoGAE(**TINY).fit(graphs[:12], run=tmp_path)
+    assert np.array_equal(GeoGAE.load(tmp_path).encode(graphs), model.encode(graphs))
+    again = clone(model).fit(graphs[:12], run=tmp_path, resume=True)
+    assert again.history_ == model.history_
+    with pytest.raises(GeoGAEError, match="was started with other lr"):
+        clone(model).set_params(lr=0.5).fit(graphs[:12], run=tmp_path, resume=True)
+    with pytest.raises(GeoGAEError, match="is of another model"):
+        clone(model).set_params(decoder_hidden=64).fit(graphs[:12], run=tmp_path, resume=True)
+    assert not caplog.records
+
+
+def test_attributes_need_a_second_layer() -> None:
+    with pytest.raises(GeoGAEError, match="encoder_layers=1 leaves no layer in which nodes see their edges"):
+        GeoGAE(**TINY, attributes="decoded").check_params()

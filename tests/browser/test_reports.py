@@ -1,0 +1,51 @@
+"""Reports in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import models
+import pytest
+
+from conftest import IMAGES, Open
+from geogae import GeoGAE, datasets
+from geogae.benchmark.results import read_results
+from geogae.pages import run_report, scores_report
+
+pytestmark = pytest.mark.browser
+
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
+
+
+def test_the_report_of_a_run(open_page: Open, tmp_path: Path) -> None:
+    train, validation, test = datasets.split(datasets.load("MUTAG"), 0)
+    model = GeoGAE(latent_dim=32, attributes="decoded").fit(train, validation=validation)
+    history = [{"seconds": 60 * k, "validation_f1": 0.5 + k / 40, "validation_exact": k / 30, "loss_total": 1 / (1 + k),
+                "validation_size_error": 3 / (1 + k)} for k in range(12)]  # fmt: skip
+    path = tmp_path / "report.html"
+    run_report(
+        model, test, path, train=train, history=history, dataset="MUTAG", name="MUTAG, z of 32 numbers",
+        elements=models.ELEMENTS, bonds=models.BONDS,
+    )  # fmt: skip
+    page = open_page(path, width=1320, height=1500)
+    titles = page.locator("section h2").all_inner_texts()
+    assert titles[:4] == ["Scores", "Training", "Size", "Worst graphs"] and titles[-1] == "Configuration"
+    scores = model.evaluate(test)
+    assert f"{100 * scores['f1']:.2f} %" in page.locator(".tiles").inner_text()
+    bars = page.locator(".bars-block").inner_text()
+    assert {"this model", "nearest", "GeoGAE (paper)"} <= set(bars.splitlines())
+    assert page.locator(".pair").count() == 12
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=IMAGES / "report.png")
+
+
+def test_the_report_of_a_benchmark(open_page: Open, tmp_path: Path) -> None:
+    entries = read_results(RESULTS)
+    scores_report(entries, tmp_path / "report.html")
+    page = open_page(tmp_path / "report.html", width=1320, height=1500)
+    assert "MUTAG, paper split" in page.locator("nav a").all_inner_texts()
+    assert page.locator("section").first.locator("svg").count() >= 2
+    assert page.locator("td.best").count() > 3
+    page.locator("#theme").click()
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=IMAGES / "benchmark.png")

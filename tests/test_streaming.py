@@ -1,0 +1,59 @@
+"""Blocks of z are those of the whole collection; a job that was ended goes on where it stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from geogae import GeoGAE, Graph, datasets
+from geogae.streaming import decode_blocks, encode_blocks, write_resumable
+
+
+@pytest.fixture(scope="module")
+def graphs() -> list[Graph]:
+    return datasets.load("MUTAG")[:40]
+
+
+@pytest.fixture(scope="module")
+def model(graphs: list[Graph]) -> GeoGAE:
+    return GeoGAE(dim=3, latent_dim=48).fit(graphs)
+
+
+def test_blocks_are_the_rows_of_one_call(model: GeoGAE, graphs: list[Graph]) -> None:
+    blocks = list(encode_blocks(model, iter(graphs), block=7))
+    assert [len(block) for block in blocks] == [7, 7, 7, 7, 7, 5]
+    assert np.array_equal(np.concatenate(blocks), model.encode(graphs))
+    assert list(decode_blocks(model, blocks)) == model.inverse_transform(np.concatenate(blocks))
+
+
+class Ended(Exception):
+    pass
+
+
+def interrupted(graphs: list[Graph], after: int):
+    yield from graphs[:after]
+    raise Ended
+
+
+def test_an_ended_job_goes_on_where_it_stopped(tmp_path: Path, model: GeoGAE, graphs: list[Graph]) -> None:
+    path, about = tmp_path / "z.npy", {"data": "MUTAG"}
+    with pytest.raises(Ended):
+        write_resumable(model, interrupted(graphs, 18), path, about, block=5)
+    assert not path.exists()
+    with (tmp_path / ".z.npy.rows").open("ab") as rows:
+        rows.write(b"cut")  # a row that a kill cut short
+    shape, before = write_resumable(model, iter(graphs), path, about, block=5)
+    assert (shape, before) == ((40, 48), 15)
+    assert np.array_equal(np.load(path), model.encode(graphs))
+    assert [file.name for file in tmp_path.iterdir()] == ["z.npy"]
+
+
+def test_rows_of_other_graphs_are_not_used(tmp_path: Path, model: GeoGAE, graphs: list[Graph]) -> None:
+    path = tmp_path / "z.npy"
+    with pytest.raises(Ended):
+        write_resumable(model, interrupted(graphs[::-1], 18), path, {"data": "other"}, block=5)
+    _, before = write_resumable(model, iter(graphs), path, {"data": "MUTAG"}, block=5)
+    assert before == 0
+    assert np.array_equal(np.load(path), model.encode(graphs))
