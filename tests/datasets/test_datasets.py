@@ -218,6 +218,13 @@ def test_names_that_are_none(name: str) -> None:
         datasets.load(name)
 
 
+@pytest.mark.parametrize("name", ["x" * 5000, "\0", "-", " "])
+def test_arguments_that_are_neither_names_nor_paths(name: str) -> None:
+    with pytest.raises(GeoGAEError) as caught:
+        datasets.read(name)
+    assert "\n" not in str(caught.value)
+
+
 def test_the_policy_is_passed_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = tmp_path / "LOOP"
     folder.mkdir()
