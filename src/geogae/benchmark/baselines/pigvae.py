@@ -302,7 +302,7 @@ class PIGVAE(TrainedAutoencoder[Pairs]):
         node = self.schema.node.width if self.schema else 0
         edge = self.schema.edge.width if self.schema else 0
         shapes = ((batch_size, n, node or 1), (batch_size, n, n), (batch_size, n, n, edge), (batch_size,))
-        return Pairs(*(torch.empty(shape, device="meta") for shape in shapes))
+        return Pairs(*(torch.empty(shape) for shape in shapes))
 
     def loss(self, network: nn.Module, batch: Pairs) -> dict[str, Tensor]:
         written, permutation, size, mu, log_var = network(batch, self.ordered)

@@ -253,8 +253,8 @@ class ReGAE(TrainedAutoencoder[Blocks]):
 
     def blank(self, n: int, batch_size: int) -> Blocks:
         depth = max(1, ceil((n - 1) / self.block))
-        cells = [torch.empty(batch_size, t + 1, self.block**2, dtype=torch.int8, device="meta") for t in range(depth)]
-        whole = torch.empty(batch_size, dtype=torch.long, device="meta")
+        cells = [torch.empty(batch_size, t + 1, self.block**2, dtype=torch.int8) for t in range(depth)]
+        whole = torch.empty(batch_size, dtype=torch.long)
         return Blocks(tuple(cells), whole, whole, (depth,), ceil(n / self.block), tuple(range(batch_size)))
 
     def loss(self, network: nn.Module, batch: Blocks) -> dict[str, Tensor]:

@@ -31,7 +31,7 @@ from geogae.autoencoders.base import (
     hold_out,
     torch_device,
 )
-from geogae.benchmark.baselines.memory import OutOfMemory, memory_limit, training_bytes
+from geogae.benchmark.baselines.memory import OutOfMemory, memory_limit, shapes_only, training_bytes
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 from geogae.metrics import evaluate
@@ -127,7 +127,7 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
 
     @abstractmethod
     def blank(self, n: int, batch_size: int) -> B:
-        """A batch of graphs of n nodes on the meta device."""
+        """A batch of graphs of n nodes; what its tensors hold does not matter."""
 
     @abstractmethod
     def loss(self, network: nn.Module, batch: B) -> dict[str, Tensor]:
@@ -219,10 +219,9 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
 
     def predicted_bytes(self, n: int, batch_size: int) -> int:
         """The peak of a training step on graphs of n nodes; see :func:`training_bytes`."""
-        with torch.device("meta"):
-            network = self.build(n).train()
-        batch = self.blank(n, batch_size)
-        return training_bytes(network, lambda: self.loss(network, batch)["total"])
+        with shapes_only():
+            network, batch = self.build(n).train(), self.blank(n, batch_size)
+            return training_bytes(network, lambda: self.loss(network, batch)["total"])
 
     def _check_memory(self, graphs: Sequence[Graph]) -> None:
         n = self.facts.get("nodes") or max(graph.n for graph in graphs)  # "nodes" where all are padded to one size
