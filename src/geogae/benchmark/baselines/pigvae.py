@@ -29,7 +29,7 @@ from geogae.benchmark.baselines.features import (
     node_features,
     padded,
 )
-from geogae.benchmark.baselines.trained import HEADROOM, TrainedAutoencoder
+from geogae.benchmark.baselines.trained import TrainedAutoencoder
 from geogae.graph import Graph
 
 HOPS = 5  # longer paths, and none at all, count as this many
@@ -39,6 +39,7 @@ NOISE = 0.05  # on node states in training, before they are scored
 TEMPERATURE = 1.0
 SIZE_HIDDEN = 256
 SIZE_WEIGHT = 0.1
+HEADROOM = 2  # a graph has at most this many times the nodes of the largest one seen in training
 FORBIDDEN, PADDING = -(2.0**15), -(2.0**16)  # finite: where nothing is allowed, what is real counts alike
 
 

@@ -37,8 +37,8 @@ from geogae.graph import Graph
 from geogae.metrics import evaluate
 from geogae.training.loop import Trainer, deterministic
 
-VALIDATED = 256  # validation graphs that are decoded each time, at most
-HEADROOM = 2  # decoding stops at this many times the largest graph seen in training
+VALIDATED = 256  # validation graphs that are decoded each time, at most …
+VALIDATED_PAIRS = 1 << 21  # … and pairs of their nodes, lest validation takes the time of training
 
 
 class Batch(Protocol):
@@ -156,7 +156,8 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
         self.prepare([*training, *held_out])
         self._check_memory(training)
         data = Items(self.training_readings(training), self.collate)
-        held_out = held_out[:VALIDATED]
+        pairs = np.cumsum([graph.n**2 for graph in held_out[:VALIDATED]])
+        held_out = held_out[: max(1, int((pairs <= VALIDATED_PAIRS).sum()))]
         trainer = Trainer(
             self.network,
             data,
