@@ -71,7 +71,9 @@ def test_embedded_mutag_is_that_of_the_collection() -> None:
 
 
 @needs_data
-@pytest.mark.parametrize("name", ["AIDS", "IMDB-BINARY", "SYNTHETICnew", "REDDIT-BINARY", "COLLAB"])
+@pytest.mark.parametrize(
+    "name", ["AIDS", "IMDB-BINARY", "SYNTHETICnew", "REDDIT-BINARY", pytest.param("COLLAB", marks=pytest.mark.slow)]
+)
 def test_the_table_of_the_paper(name: str, caplog: pytest.LogCaptureFixture) -> None:
     graphs = datasets.load(name, root=DATA)
     paper = datasets.catalogue.PAPER[name]

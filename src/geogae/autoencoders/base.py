@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
@@ -28,6 +28,9 @@ from geogae.geometry import fitting
 from geogae.geometry.cloud import HyperballCloud
 from geogae.graph import Graph
 from geogae.training.distributed import Processes
+
+if TYPE_CHECKING:
+    from geogae.autoencoders.descriptor import Descriptor
 
 log = logging.getLogger("geogae")
 
@@ -95,6 +98,7 @@ class Autoencoder(ABC, Generic[R]):
 
     latent_dim: int
     attributes: str  # "ignored", "encoded" or "decoded"
+    descriptor: Descriptor | None = None  # of the first numbers of z, where they are one
 
     @abstractmethod
     def fit(

@@ -32,13 +32,13 @@ from geogae.autoencoders.base import (
     torch_device,
 )
 from geogae.autoencoders.clouds import CloudReader
+from geogae.autoencoders.descriptor import Descriptor
 from geogae.autoencoders.linear_decoder import NOISE, LinearDecoder, Parts
 from geogae.autoencoders.slots import FEATURES, Attributes, Folded, Leaves, SlotFeature, SlotFeatures, SlotValues, Twins
 from geogae.autoencoders.slots.base import without_columns
 from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import HyperballCloud, graphs_of_balls
 from geogae.graph import Graph
-from geogae.latent.descriptor import Descriptor
 
 BATCH = 256  # graphs at a time
 PAIRS = 1 << 26  # of nodes in a batch at most: 64 MiB of adjacency

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from geogae.autoencoders.structure import bundles, colours
 from geogae.formats.optional import require
 from geogae.graph import Graph
-from geogae.latent.structure import bundles, colours
 
 WL_ROUNDS = 3
 DEGREES = 50  # places of a degree histogram; larger degrees count in the last

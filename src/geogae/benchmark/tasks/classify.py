@@ -14,9 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from geogae.autoencoders.descriptor import Descriptor
 from geogae.benchmark.tasks import baselines
 from geogae.graph import Graph
-from geogae.latent.descriptor import Descriptor
 
 FOLDS = 10
 C = (0.1, 1.0, 10.0, 100.0, 1000.0)

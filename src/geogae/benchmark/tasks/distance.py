@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
+from geogae.autoencoders.descriptor import Descriptor
 from geogae.benchmark.tasks import baselines
 from geogae.benchmark.tasks.edit_distance import edit_distance as exact_distance
 from geogae.formats.optional import require
 from geogae.graph import Graph
-from geogae.latent.descriptor import Descriptor
 from geogae.latent.neighbours import nearest
 
 EDITS = 10

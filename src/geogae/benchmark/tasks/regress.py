@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import cdist
 
+from geogae.autoencoders.descriptor import Descriptor
 from geogae.benchmark.tasks import baselines
 from geogae.datasets.qm9 import PROPERTIES
 from geogae.formats.optional import require
 from geogae.graph import Graph
 from geogae.latent import scores
-from geogae.latent.descriptor import Descriptor
 
 COMPUTED = {"gap": "HOMO_LUMO_gap_au", "dipole": "Dipole_debye", "polarisability": "Polarizability_bohr3",
             "heat capacity": "Heatcapacity_Cv_cal_mol_K", "energy per atom": "InternalEnergy_0K_au"}  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
+from geogae.autoencoders.structure import bundles, triangles
 from geogae.benchmark.tasks import molecules as qm9
 from geogae.datasets.splits import split
 from geogae.estimator import GeoGAE
@@ -16,7 +17,6 @@ from geogae.formats import to_smiles_list
 from geogae.formats.optional import require
 from geogae.graph import Graph
 from geogae.latent.rules import is_connected
-from geogae.latent.structure import bundles, triangles
 
 PAIRS, STEPS = 200, 9
 CORE_MINUTES = 2.0  # of a prior of a few hundred graphs

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from geogae.autoencoders.base import State, check_number
+from geogae.autoencoders.structure import Bundle, bundles, colours, statistics
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
-from geogae.latent.structure import Bundle, bundles, colours, statistics
 
 ROUNDS = 2  # of colour refinement
 COLOURS = 2048  # that are counted at most, those that most graphs have
