@@ -30,6 +30,7 @@ from geogae.geometry.blas import one_blas_thread
 from geogae.geometry.cache import CloudCache, Fit, default_path
 from geogae.geometry.canonical import Canonical, canonicalise, canonicalise_all
 from geogae.geometry.cloud import LARGE, HyperballCloud
+from geogae.geometry.compiling import compile_kernels
 from geogae.geometry.descent import WIDEN, core_of, fit_topology, pose_balls, start_of, wrong_pairs
 from geogae.geometry.ordering import ORDERS
 from geogae.geometry.quick import fit_all_quickly
@@ -90,6 +91,7 @@ def fit_clouds(
             raise GeoGAEError(
                 f"graph {graph.name or f'#{i}'} has {graph.n} nodes; at most {MAX_FIT} can be fitted: leave it out"
             )
+    compile_kernels()
     threads = min(effective_n_jobs(n_jobs), os.cpu_count() or 1)
     with one_blas_thread(), progress_bar("labelling", len(graphs), progress) as advance:
         forms = canonicalise_all(graphs, threads, advance)
