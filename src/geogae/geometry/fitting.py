@@ -30,7 +30,7 @@ from geogae.formats import as_graphs
 from geogae.geometry.blas import one_blas_thread
 from geogae.geometry.cache import CloudCache, Fit
 from geogae.geometry.canonical import Canonical, canonicalise, canonicalise_all
-from geogae.geometry.cloud import HyperballCloud
+from geogae.geometry.cloud import LARGE, HyperballCloud
 from geogae.geometry.descent import WIDEN, core_of, fit_topology, pose_balls, start_of, wrong_pairs
 from geogae.geometry.ordering import ORDERS
 from geogae.geometry.quick import fit_all_quickly
@@ -216,13 +216,13 @@ class _Fitter:
         return None, fits
 
     def _first_tries(self, topologies: Mapping[bytes, Graph], missing: Sequence[bytes], dim: int) -> dict[bytes, Fit]:
-        """The first try of every graph, in batches of like size on the device."""
+        """The first try of every graph that is not large, in batches of like size on the device."""
         from geogae.geometry.torch_engine import descend_batch
 
         recipe, how = self.recipe, next(tries(self.recipe, dim))
-        cores = {key: core_of(topologies[key], recipe) for key in missing}
+        cores = {key: core_of(topologies[key], recipe) for key in missing if topologies[key].n <= LARGE}
         batches: list[list[bytes]] = []
-        for key in sorted(missing, key=lambda key: -cores[key][0].n):
+        for key in sorted(cores, key=lambda key: -cores[key][0].n):
             if not batches or (len(batches[-1]) + 1) * cores[batches[-1][0]][0].n ** 2 > _BATCH_PAIRS:
                 batches.append([])
             batches[-1].append(key)

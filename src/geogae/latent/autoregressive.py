@@ -32,7 +32,7 @@ from geogae.training.checkpoint import load_checkpoint, save_checkpoint
 BINS = 64
 WIDTH, MOST = 768, 32  # hidden units, about, and for each number of z at most
 BLOCKS = 3
-BATCH = 512
+BATCH = 256
 RATE, WARM = 2e-3, 100  # Adam's step, and the steps until it is reached
 DECAY = 0.02  # of weights
 SMOOTH = 0.998  # weights are averaged over about 1 / (1 - SMOOTH) steps

@@ -7,12 +7,11 @@ computes the units of one place only, so that drawing a vector costs no more tha
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
 EASE = 1e-3  # added to mean squares before their root
+BLOCKS = 8  # of the rows of a masked map
 
 
 class MaskedNetwork(nn.Module):
@@ -28,12 +27,14 @@ class MaskedNetwork(nn.Module):
         self.register_buffer("earlier", (torch.arange(m)[:, None] < place).float(), persistent=False)  # (m, width)
         self.register_buffer("offsets", torch.arange(m) * bins, persistent=False)
         self.embedding = nn.Parameter(torch.randn(m, bins, width) * 0.08)
-        self.numbers = Masked(self.earlier.T.contiguous())
+        self.numbers = Masked(self.earlier.T.contiguous(), m)
         self.given = nn.Linear(given, width, bias=False) if given else None
         up_to = (place[:, None] >= place).float()  # (width, width)
-        self.blocks = nn.ModuleList(nn.ModuleList([Masked(up_to), Masked(up_to, zero=True)]) for _ in range(blocks))
+        self.blocks = nn.ModuleList(
+            nn.ModuleList([Masked(up_to, m), Masked(up_to, m, zero=True)]) for _ in range(blocks)
+        )
         own = torch.arange(m).repeat_interleave(bins)
-        self.out = Masked((own[:, None] >= place).float(), zero=True)
+        self.out = Masked((own[:, None] >= place).float(), m, zero=True)
 
     def forward(self, bins: Tensor, numbers: Tensor, given: Tensor | None = None) -> Tensor:
         table = (self.embedding * self.earlier[:, None]).flatten(0, 1)
@@ -53,20 +54,41 @@ class MaskedNetwork(nn.Module):
 
 
 class Masked(nn.Module):
-    """A linear map whose weights are zero where the mask (out, in) is."""
+    """A linear map whose weights are zero where the mask (out, in) is.
 
-    def __init__(self, mask: Tensor, *, zero: bool = False) -> None:
+    The rows of ``places`` places come place by place, and those of later places see more inputs: weights are kept in
+    blocks of some places, each as wide as its rows see, since nearly half of the products would be with zeros.
+    """
+
+    def __init__(self, mask: Tensor, places: int, *, zero: bool = False) -> None:
         super().__init__()
-        self.mask: Tensor
-        self.register_buffer("mask", mask, persistent=False)
-        scale = 0.0 if zero else 1.0
-        self.weight = nn.Parameter(
-            scale * torch.randn(mask.shape) * mask / mask.sum(1, keepdim=True).clamp(min=1).sqrt()
-        )
-        self.bias = nn.Parameter(torch.zeros(len(mask)))
+        self.rows = len(mask) // places  # of a place
+        self.block = -(-places // BLOCKS)  # places of a block
+        self.weights, self.masks, self.biases = nn.ParameterList(), list[Tensor](), nn.ParameterList()
+        for rows in mask.split(self.block * self.rows):
+            seen = int(rows.any(0).nonzero().max()) + 1 if rows.any() else 0
+            self.masks.append(rows[:, :seen])
+            scale = rows.sum(1, keepdim=True).clamp(min=1).sqrt()
+            self.weights.append((0.0 if zero else 1.0) * torch.randn(len(rows), seen) * rows[:, :seen] / scale)
+            self.biases.append(torch.zeros(len(rows)))
 
     def forward(self, x: Tensor) -> Tensor:
-        return nn.functional.linear(x, self.weight * self.mask, self.bias)
+        parts = zip(self.weights, self.masks, self.biases, strict=True)
+        return torch.cat([nn.functional.linear(x[:, : w.shape[1]], w * mask, bias) for w, mask, bias in parts], dim=1)
+
+    def place(self, x: Tensor, place: int, seen: int) -> Tensor:
+        """The rows of one place, which see the first ``seen`` inputs only."""
+        block, at = divmod(place, self.block)
+        rows = slice(at * self.rows, (at + 1) * self.rows)
+        return nn.functional.linear(x[:, :seen], self.weights[block][rows, :seen], self.biases[block][rows])
+
+    def column(self, number: int, later: int) -> Tensor:
+        """The weights of one input for all rows from ``later`` on."""
+        whole = [w[:, number] if number < w.shape[1] else w.new_zeros(len(w)) for w in self.weights]
+        return torch.cat(whole)[later:]
+
+    def bias(self) -> Tensor:
+        return torch.cat(list(self.biases))
 
 
 class Stepper:
@@ -75,7 +97,7 @@ class Stepper:
     def __init__(self, network: MaskedNetwork, count: int, given: Tensor | None = None) -> None:
         self.network, self.at = network, 0
         width = network.m * network.units
-        self.start = network.numbers.bias.expand(count, width).clone()  # sums of what the numbers so far contribute
+        self.start = network.numbers.bias().expand(count, width).clone()  # sums of what the numbers so far contribute
         if network.given is not None and given is not None:
             self.start += network.given(given)
         layers = len(network.blocks) + 1
@@ -90,25 +112,19 @@ class Stepper:
         hidden = self.start[:, begin:end].clone()
         for layer, (first, second) in enumerate(network.blocks):  # type: ignore[misc]
             self._norm(layer, hidden, begin, end)
-            self.inner[layer][:, begin:end] = nn.functional.silu(_rows(first, self.normed[layer], begin, end, end))
-            hidden = hidden + _rows(second, self.inner[layer], begin, end, end)
+            self.inner[layer][:, begin:end] = nn.functional.silu(first.place(self.normed[layer], self.at, end))
+            hidden = hidden + second.place(self.inner[layer], self.at, end)
         self._norm(len(network.blocks), hidden, begin, end)
-        own = self.at * network.bins
-        return _rows(network.out, self.normed[-1], own, own + network.bins, end)
+        return network.out.place(self.normed[-1], self.at, end)
 
     def tell(self, bins: Tensor, numbers: Tensor) -> None:
         """The next number (count,) and its bin."""
         network, later = self.network, (self.at + 1) * self.network.units
         self.start[:, later:] += network.embedding[self.at, :, later:][bins]
-        self.start[:, later:] += numbers[:, None] * network.numbers.weight[later:, self.at]
+        self.start[:, later:] += numbers[:, None] * network.numbers.column(self.at, later)
         self.at += 1
 
     def _norm(self, layer: int, hidden: Tensor, begin: int, end: int) -> None:
         self.squares[layer] = self.squares[layer] + hidden.square().mean(1)
         root = (self.squares[layer] / (self.at + 1) + EASE).sqrt()
         self.normed[layer][:, begin:end] = hidden / root[:, None]
-
-
-def _rows(layer: Any, x: Tensor, begin: int, end: int, seen: int) -> Tensor:
-    """Some rows of a masked map, which see the first ``seen`` inputs only."""
-    return nn.functional.linear(x[:, :seen], layer.weight[begin:end, :seen], layer.bias[begin:end])
