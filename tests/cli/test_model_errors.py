@@ -113,25 +113,9 @@ def test_vectors_that_are_none(run: Run) -> None:
         "text.npy": "z must be real numbers",
         "complex.npy": "z must be real numbers",
         "large.npy": "z has 64 values that are not finite",
-<<<<<<< HEAD
-        "rows.json": "rows.json holds no vectors that can be read: its rows are not lists of equally many numbers",
-        **dict.fromkeys(
-            (
-                "object.npy",
-                "many.npz",
-                "cut.npy",
-                "cut.npz",
-                "empty.npy",
-                "pickled.npy",
-                "text.jsonl",
-                "no.npy",
-            ),
-            cannot,
-=======
         "rows.json": "its rows are not lists of equally many numbers; it must be an .npy file of numbers, or JSON",
         **dict.fromkeys(
             ("object.npy", "cut.npy", "many.npz", "cut.npz", "empty.npy", "pickled.npy", "text.jsonl", "no.npy"), cannot
->>>>>>> core-tests
         ),
     }.items():
         code, out, err = run("decode", "run", name, "-o", "back.jsonl")
