@@ -23,7 +23,7 @@ from geogae.autoencoders import Decoding, clouds
 from geogae.autoencoders.linear import ROOM
 from geogae.plots import plot_reconstructions
 
-SCORES = {"f1", "f1_unweighted", "exact", "size_error", "size_error_relative", "truncated"}
+SCORES = {"f1", "f1_pooled", "f1_unweighted", "exact", "size_error", "size_error_relative", "truncated"}
 KEYS = SCORES | {"not_encoded", "lossy"}
 SMALL: dict[str, Any] = {"dim": 3, "order": "axis", "latent_dim": 48, "steps": 200}
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from geogae import autoencoders, presets, pretrained
+from geogae import autoencoders, pretrained
 from geogae.autoencoders import Autoencoder, Decoding, Session, State
 from geogae.autoencoders.base import as_vectors
 from geogae.errors import GeoGAEError
@@ -24,6 +24,7 @@ from geogae.formats import as_graphs, is_graph, to_molecules
 from geogae.graph import Graph
 from geogae.latent.space import LatentSpace
 from geogae.model_folder import CONFIG, load_folder, save_folder
+from geogae.parameters import ArchitectureParameters
 from geogae.training.distributed import Processes
 
 if TYPE_CHECKING:
@@ -31,10 +32,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("geogae")
 
-SHARED = ("latent_dim", "attributes", "device", "seed")  # parameters of every autoencoder
 
-
-class GeoGAE(LatentSpace, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class GeoGAE(LatentSpace, TransformerMixin, ArchitectureParameters):  # type: ignore[misc]  # of scikit-learn
     """A graph autoencoder: whole graphs to vectors of ``latent_dim`` numbers and back.
 
     Parameters:
@@ -45,69 +44,6 @@ class GeoGAE(LatentSpace, TransformerMixin, BaseEstimator):  # type: ignore[misc
         seed: of everything that is drawn.
         parameters: those of the architecture; ``GeoGAE.defaults("refined")`` lists them, docs/parameters.md explains.
     """
-
-    def __init__(
-        self,
-        architecture: str = "refined",
-        *,
-        latent_dim: int = 192,
-        attributes: Literal["ignored", "encoded", "decoded"] = "ignored",
-        device: str = "auto",
-        seed: int = 0,
-        **parameters: Any,
-    ) -> None:
-        defaults = autoencoders.defaults(architecture)
-        _check_names(parameters, architecture, defaults)
-        self.architecture = architecture
-        self.latent_dim, self.attributes, self.device, self.seed = latent_dim, attributes, device, seed
-        for name, default in defaults.items():
-            if name not in SHARED:
-                setattr(self, name, parameters.get(name, default))
-
-    # -- parameters ---------------------------------------------------------------------------------------------------
-
-    @classmethod
-    def from_preset(cls, name: str | os.PathLike[str], **changes: Any) -> Self:
-        """A preset by name, or a TOML file, with changes: ``GeoGAE.from_preset("mutag", seed=1)``."""
-        values = {**presets.read(name), **changes}
-        values.pop("dataset", None)
-        model = cls(**values)
-        model.check_params()
-        return model
-
-    @classmethod
-    def defaults(cls, architecture: str = "refined") -> dict[str, Any]:
-        """Every parameter of an architecture and its default."""
-        return {"architecture": architecture, **autoencoders.defaults(architecture)}
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Every parameter of the architecture and its value."""
-        return {name: getattr(self, name) for name in self.defaults(self.architecture)}
-
-    def set_params(self, **values: Any) -> Self:
-        """Change parameters by name; with another architecture, its other parameters are set to their defaults."""
-        if (architecture := values.get("architecture", self.architecture)) != self.architecture:
-            kept = {name: value for name, value in self.get_params().items() if name in SHARED}
-            self.__init__(**{**kept, **values, "architecture": architecture})  # type: ignore[misc]
-            return self
-        _check_names(values, architecture, self.defaults(architecture))
-        for name, value in values.items():
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """With the parameters that are not at their defaults; scikit-learn's own lists all of an architecture's."""
-        defaults = {**self.defaults(self.architecture), "architecture": "refined"}
-        changed = (f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name])
-        return f"GeoGAE({', '.join(changed)})"
-
-    def check_params(self) -> None:
-        """Every parameter within its limits, or one line that says which is not."""
-        self._built()
-
-    def _built(self) -> Autoencoder[Any]:
-        parameters = self.get_params()
-        return autoencoders.find(parameters.pop("architecture"))(**parameters)
 
     # -- fit ----------------------------------------------------------------------------------------------------------
 
@@ -149,12 +85,6 @@ class GeoGAE(LatentSpace, TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "autoencoder_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # graphs are no table
-        tags.target_tags.required = False
-        return tags
 
     def _fitted(self) -> Autoencoder[Any]:
         if not self.__sklearn_is_fitted__():
@@ -204,6 +134,11 @@ class GeoGAE(LatentSpace, TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def transform(self, graphs: Any) -> NDArray[np.float32]:
         return np.atleast_2d(self.encode(graphs))
+
+    def fit_transform(self, graphs: Any, y: Any = None, **how: Any) -> NDArray[np.float32]:
+        """:meth:`fit` and :meth:`transform`; the graphs may come from a generator, which is read once."""
+        given = as_graphs(graphs)
+        return self.fit(given, y, **how).transform(given)
 
     def inverse_transform(self, z: ArrayLike) -> list[Graph]:
         return [decoding.graph for decoding in self._decode(np.atleast_2d(as_vectors(z)))]
@@ -268,11 +203,6 @@ class GeoGAE(LatentSpace, TransformerMixin, BaseEstimator):  # type: ignore[misc
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise GeoGAEError(f"{Path(path) / CONFIG} does not fit its weights ({reason}); train again") from None
         return model
-
-
-def _check_names(given: Iterable[str], architecture: str, valid: Collection[str]) -> None:
-    if unknown := [name for name in given if name not in valid]:
-        raise GeoGAEError(f"{unknown[0]!r} is no parameter of {architecture}; valid are {', '.join(valid)}")
 
 
 def _name(graph: Graph, index: int) -> str:

@@ -25,7 +25,7 @@ def circles(count: int = 60) -> list[Graph]:
 
 def molecules() -> GeoGAE:
     """Leaves, twins and attributes in the slots, all at once."""
-    model = GeoGAE(latent_dim=48, attributes="decoded", leaves="folded", twins="folded")
+    model = GeoGAE(latent_dim=128, attributes="decoded", leaves="folded", twins="folded")  # with a descriptor
     return model.fit(datasets.load("MUTAG"))
 
 

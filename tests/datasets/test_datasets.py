@@ -71,7 +71,9 @@ def test_embedded_mutag_is_that_of_the_collection() -> None:
 
 
 @needs_data
-@pytest.mark.parametrize("name", ["AIDS", "IMDB-BINARY", "SYNTHETICnew", "REDDIT-BINARY", "COLLAB"])
+@pytest.mark.parametrize(
+    "name", ["AIDS", "IMDB-BINARY", "SYNTHETICnew", "REDDIT-BINARY", pytest.param("COLLAB", marks=pytest.mark.slow)]
+)
 def test_the_table_of_the_paper(name: str, caplog: pytest.LogCaptureFixture) -> None:
     graphs = datasets.load(name, root=DATA)
     paper = datasets.catalogue.PAPER[name]
@@ -214,6 +216,13 @@ def test_names_that_are_none(name: str) -> None:
         GeoGAEError, match="is not the name of a data set; known names: MUTAG, AIDS, IMDB-BINARY, QM9, QM9-numbers"
     ):
         datasets.load(name)
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "\0", "-", " "])
+def test_arguments_that_are_neither_names_nor_paths(name: str) -> None:
+    with pytest.raises(GeoGAEError) as caught:
+        datasets.read(name)
+    assert "\n" not in str(caught.value)
 
 
 def test_the_policy_is_passed_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -199,6 +199,27 @@ def test_no_flipped_bit_of_an_npz_changes_its_graphs(tmp_path: Path) -> None:
     assert refused > 200
 
 
+def test_no_flipped_bit_of_a_file_of_clouds_changes_them(tmp_path: Path) -> None:
+    from geogae.geometry.cloud import HyperballCloud
+    from geogae.geometry.storage import load_clouds, save_clouds
+
+    file = tmp_path / "clouds.npz"
+    centers = np.arange(6, dtype=np.float32).reshape(3, 2)
+    save_clouds([HyperballCloud(centers, np.ones(3, np.float32), np.arange(3), graph=graph) for graph in RICH], file)
+    whole = file.read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.choice(len(whole), 200, replace=False):
+        content = bytearray(whole)
+        content[place] ^= 1 << int(rng.integers(8))
+        file.write_bytes(content)
+        try:
+            clouds = load_clouds(file)
+            assert [cloud.graph for cloud in clouds] == RICH
+            assert all(np.array_equal(cloud.centers, centers) for cloud in clouds)
+        except GeoGAEError as error:
+            assert "\n" not in str(error)
+
+
 def test_a_lost_block_is_an_error(tmp_path: Path) -> None:
     write(RICH, tmp_path / "a.npz")
     for lost in ("node_categorical", "labels", "names", "report", "checksum"):

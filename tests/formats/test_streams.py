@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from geogae.errors import GeoGAEError
 from geogae.formats import iter_read, iter_vectors, read, read_graph6, read_vectors, write, write_vectors
 from geogae.graph import Graph
+from shell import Run
 from strategies import graph_lists, graphs
 
 PATH, PAIR = Graph(3, [(0, 1), (1, 2)]), Graph(2, [(0, 1)])
@@ -168,6 +169,16 @@ def test_the_command_line_reads_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(GeoGAEError, match="there is no stdin"):
         read_graphs("-")
+
+
+def test_verbs_take_stdin_and_a_format(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"CC\n")))
+    code, out, err = run("cloud", "-")
+    assert (code, out) == (2, "") and err.startswith("error: 'CC' could be graph6 or SMILES; say which with")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"CC\n")))
+    code, _, err = run("cloud", "-", "--format", "jsonl")
+    assert code == 2 and "line 1: this is not JSON" in err
+    assert run("train", "mutag", "--data", "-").err.startswith("error: a run reads its graphs again later; write them")
 
 
 # -- graph6 is that of NetworkX ---

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from geogae.cli.data import DATA, Simplify, check_writable, print_facts, print_json, read_graphs
+from geogae.cli.data import DATA, Format, Simplify, check_writable, print_facts, print_json, read_graphs
 from geogae.geometry.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def cloud(
     output: Annotated[Path | None, Option("-o", "--output", help="Save the clouds as .npz or .jsonl.")] = None,
     plot: Annotated[Path | None, Option(help=f"Save a picture of up to {DRAWN} graphs beside their clouds.")] = None,
     simplify: Simplify = False,
+    format: Format = None,
     as_json: Annotated[bool, Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Fit clouds that give back exactly the same graphs.
@@ -70,7 +71,7 @@ def cloud(
         "order": order, "device": device, "n_jobs": n_jobs, "cache": not no_cache,
         "start": start, "margin": margin, "tries": tries, "budget": budget, "seed": seed,
     }  # fmt: skip
-    graphs = read_graphs(data, first=first, sample=sample, seed=seed, simplify=simplify)
+    graphs = read_graphs(data, first=first, sample=sample, seed=seed, simplify=simplify, format=format)
     began = perf_counter()
     clouds = fit_clouds(graphs, progress=True, **how)
     facts = summary(clouds, perf_counter() - began)

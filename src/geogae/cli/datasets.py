@@ -30,7 +30,7 @@ def datasets(as_json: Annotated[bool, typer.Option("--json", help="Print the tab
         print_json([_record(row) for row in rows])
     else:
         _print_table(rows)
-    _say_what_is_missing([row.name for row in rows if row.graphs is None])
+    _print_missing([row.name for row in rows if row.graphs is None])
 
 
 def _record(row: Row) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def _print_table(rows: list[Row]) -> None:
         typer.echo(f"[{number}] {note}")
 
 
-def _say_what_is_missing(names: list[str]) -> None:
+def _print_missing(names: list[str]) -> None:
     from geogae.datasets.sources import folders
 
     if "QM9" in names:

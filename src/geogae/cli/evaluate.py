@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from geogae.cli.data import DATA, Simplify, check_writable, load_run, print_facts, print_json, read_graphs
+from geogae.cli.data import DATA, Format, Simplify, check_writable, load_run, print_facts, print_json, read_graphs
 from geogae.cli.encode import check_atoms
 from geogae.cli.train import in_words, parts_of_run
 from geogae.errors import GeoGAEError
@@ -27,6 +27,7 @@ def evaluate(
         Option(help="Save a .png or .svg of molecules beside what came back, and score them as molecules."),
     ] = None,
     simplify: Simplify = False,
+    format: Format = None,
     as_json: Annotated[bool, Option("--json", help="Print the scores as JSON.")] = False,
 ) -> None:
     """Encode graphs, decode their vectors, compare: F1 (the paper's), exact rate, size error.
@@ -50,7 +51,7 @@ def evaluate(
         require("rdkit.Chem", "chem")
     model = load_run(run)
     if data is not None:
-        graphs = read_graphs(data, simplify=simplify)
+        graphs = read_graphs(data, simplify=simplify, format=format)
     else:
         graphs = parts_of_run(run)[SPLITS.index(split)]
         if not graphs:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from geogae.cli.data import DATA, Simplify, print_facts, print_json, read_graphs
+from geogae.cli.data import DATA, STDIN, Simplify, print_facts, print_json, read_graphs
 from geogae.errors import GeoGAEError
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ def train(
     dataset = data or values.get("dataset")
     if not dataset:
         raise GeoGAEError(f"preset {preset} names no dataset; say --data NAME or a file of graphs")
+    if dataset == STDIN:
+        raise GeoGAEError("a run reads its graphs again later; write them to a file and give that instead of -")
     changes = parse_changes(change or [])
     ends = {"minutes": minutes, "core_minutes": core_minutes, "epochs": epochs}
     if given := {name: value for name, value in (ends | {"seed": seed}).items() if value is not None}:

@@ -70,7 +70,10 @@ def is_path(data: str) -> bool:
     """Whether a file or folder is meant: not a registered name, and it exists, has a suffix or has a separator."""
     if _known(data) in DATASETS:
         return False
-    return bool(Path(data).suffix) or os.sep in data or Path(data).exists()
+    try:
+        return bool(Path(data).suffix) or os.sep in data or Path(data).exists()
+    except OSError:  # too long for a path
+        return True
 
 
 def read(data: str, *, simplify: bool = False, format: str | None = None) -> list[Graph]:

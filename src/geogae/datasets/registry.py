@@ -23,7 +23,7 @@ Root = str | os.PathLike[str] | None
 class DataSet:
     """How a data set is loaded.
 
-    ``load(name, root, policy)`` gives a :class:`geogae.formats.packed.Packed`, or whatever
+    ``load(name, root, policy)`` gives a :class:`geogae.formats.packed.Packed`, or anything that
     :func:`geogae.formats.as_graphs` takes. ``root`` is the folder to look in, None for the usual places; ``policy`` is
     that of :mod:`geogae.formats.simplify`. ``is_here(name, root)`` says whether loading needs no download.
     """

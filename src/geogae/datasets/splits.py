@@ -30,8 +30,8 @@ def split(
     classes are assigned from the largest to the smallest, each to a part that has room for it, at random in
     proportion to the room left. The sizes then come as near to the fractions as the classes allow.
 
-    ``graphs`` are whatever :func:`geogae.formats.as_graph` takes, and the parts hold them as they were given. A PyG
-    ``Batch`` or an iterator becomes a list first.
+    ``graphs`` are anything that :func:`geogae.formats.as_graph` takes, and the parts hold them as they were given. A
+    PyG ``Batch`` or an iterator becomes a list first.
     """
     if len(fractions) != 3 or min(fractions) < 0 or not math.isclose(sum(fractions), 1):
         raise GeoGAEError(f"fractions={fractions} must be three numbers from 0 up that sum to 1")

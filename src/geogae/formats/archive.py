@@ -1,4 +1,4 @@
-"""Zip files from strangers: members are read one at a time, in bounded memory, and each name stands for one member."""
+"""Untrusted zip files: sizes are checked before members are unpacked, and a name belongs to one member only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DAMAGE = (
 
 @contextmanager
 def opened(path: str | os.PathLike[str], what: str) -> Iterator[zipfile.ZipFile]:
-    """The zip file; whatever is wrong with it is one line. ``what`` says what it should be."""
+    """The zip file; an error in it is a :class:`GeoGAEError`, which names ``what`` the file should be."""
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
@@ -38,7 +38,7 @@ def opened(path: str | os.PathLike[str], what: str) -> Iterator[zipfile.ZipFile]
 
 
 def members(archive: zipfile.ZipFile, wanted: Callable[[str], bool]) -> dict[str, zipfile.ZipInfo]:
-    """The members whose file names (without folders) are wanted, by these names; all of them fit the limit."""
+    """The members whose file names (without folders) are wanted, by these names; their sizes are within the limit."""
     found: dict[str, zipfile.ZipInfo] = {}
     for info in archive.infolist():
         name = PurePosixPath(info.filename).name

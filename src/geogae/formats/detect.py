@@ -1,4 +1,4 @@
-"""Whatever a caller holds, as a :class:`Graph`. The kinds are in :mod:`geogae.formats.registry`."""
+"""Objects of other libraries as :class:`Graph`. The kinds of objects are in :mod:`geogae.formats.registry`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from geogae.graph import Graph
 
 
 def is_graph(obj: Any) -> bool:
-    """Whether ``obj`` is one thing that :func:`as_graph` takes, and not several."""
+    """Whether ``obj`` is one object that :func:`as_graph` takes, and not several."""
     return isinstance(obj, Graph) or (_kind(obj) is not None and not _is_batch(obj))
 
 
@@ -26,7 +26,7 @@ def as_graph(obj: Any) -> Graph:
 
 
 def as_graphs(objs: Any) -> list[Graph]:
-    """The graphs of an iterable (or a PyG ``Batch``) of whatever :func:`as_graph` takes, or of one such thing."""
+    """The graphs of an iterable (or a PyG ``Batch``) of objects that :func:`as_graph` takes, or of one such object."""
     return list(iter_graphs(objs))
 
 

@@ -1,6 +1,6 @@
 """Limits on what a file may ask for. They are checked before memory is taken.
 
-A file from a stranger can state any size: a zip of one megabyte can unpack to a terabyte, a short line can state ten
+An untrusted file can state any size: a zip of one megabyte can unpack to a gigabyte, a short line can state ten
 million nodes. Each limit is read from its environment variable at every check, so it can be raised for a file that is
 trusted:
 

@@ -1,4 +1,7 @@
-"""NumPy's ``.npy`` arrays from strangers: the header is checked before memory is taken, and nothing is unpickled."""
+"""Untrusted ``.npy`` arrays: the header is checked before memory is taken, and nothing is unpickled.
+
+``numpy.load`` is not used, because it allocates as much as a header states, and fails in many ways on a damaged one.
+"""
 
 from __future__ import annotations
 

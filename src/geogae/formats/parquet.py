@@ -15,7 +15,7 @@ from typing import Any, Unpack
 
 from geogae.errors import GeoGAEError
 from geogae.files import atomic_path
-from geogae.formats.chem import from_smiles
+from geogae.formats.chem import Hydrogens, from_smiles
 from geogae.formats.detect import graph_name, iter_graphs
 from geogae.formats.jsonl import FIELDS, from_record, to_record
 from geogae.formats.limits import check
@@ -28,14 +28,14 @@ ROWS = 256  # graphs in memory at once
 
 
 def read_parquet(
-    path: str | os.PathLike[str], *, smiles: str | None = None, hydrogens: bool = False, **policy: Unpack[Policy]
+    path: str | os.PathLike[str], *, smiles: str | None = None, hydrogens: Hydrogens = False, **policy: Unpack[Policy]
 ) -> list[Graph]:
     """The graphs of a file; see :func:`iter_parquet`."""
     return list(iter_parquet(path, smiles=smiles, hydrogens=hydrogens, **policy))
 
 
 def iter_parquet(
-    path: str | os.PathLike[str], *, smiles: str | None = None, hydrogens: bool = False, **policy: Unpack[Policy]
+    path: str | os.PathLike[str], *, smiles: str | None = None, hydrogens: Hydrogens = False, **policy: Unpack[Policy]
 ) -> Iterator[Graph]:
     """The graphs of a file, read ``ROWS`` rows at a time; ``smiles`` names the column of SMILES if it has another name.
 
@@ -115,7 +115,7 @@ def _graph(record: dict[str, Any], policy: Policy) -> Graph:
     return from_record({field: value for field, value in record.items() if value is not None}, policy)
 
 
-def _molecule(record: dict[str, Any], column: str, hydrogens: bool) -> Graph:
+def _molecule(record: dict[str, Any], column: str, hydrogens: Hydrogens) -> Graph:
     smiles, label = record[column], record.get("label")
     name = record.get("name") if record.get("name") is not None else record.get("id")
     if not isinstance(smiles, str):

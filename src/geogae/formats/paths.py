@@ -56,8 +56,8 @@ def iter_read(
 def write(graphs: Any, path: str | os.PathLike[str]) -> None:
     """Write graphs to a file, or without a suffix to a new folder in TU format.
 
-    ``graphs`` are whatever :func:`geogae.formats.as_graphs` takes; an iterator is written in bounded memory where the
-    format allows (``.jsonl``, ``.smi``, ``.g6``, ``.s6``, ``.parquet``).
+    ``graphs`` is anything that :func:`geogae.formats.as_graphs` takes. An iterator is written in bounded memory where
+    the format allows (``.jsonl``, ``.smi``, ``.g6``, ``.s6``, ``.parquet``).
     """
     target = Path(path)
     _format(target.suffix.lower(), target, "write").write(iter_graphs(graphs), target)

@@ -1,4 +1,4 @@
-"""The one policy for reading raw pairs of nodes as a simple graph; every reader goes through it.
+"""How raw pairs of nodes are read as a simple graph; every reader uses this policy.
 
 Input that is not undirected, unweighted and simple is an error unless an argument says how to read it:
 

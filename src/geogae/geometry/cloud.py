@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from geogae.errors import GeoGAEError
+from geogae.geometry.neighbours import near_pairs
 from geogae.graph import ATTRIBUTES, Graph
 
 RADIUS_SCALE = 0.75  # eq. 2
+NARROW = 1e-6  # what differs by less may be rounding
+LARGE = 1000  # nodes: beyond, only pairs of balls that are near each other are looked at
 
 
 def softplus(raw: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -30,7 +33,24 @@ def margins(centers: NDArray[np.floating], radii_raw: NDArray[np.floating]) -> N
 
 def intersection_rule(centers: NDArray[np.floating], radii_raw: NDArray[np.floating]) -> NDArray[np.int64]:
     """The edges of a cloud, (E, 2), i < j: joined if and only if the margin is positive (eq. 4)."""
-    return _joined(np.ascontiguousarray(centers, dtype=np.float64), softplus(radii_raw.astype(np.float64)))
+    points, radii = np.ascontiguousarray(centers, dtype=np.float64), softplus(radii_raw.astype(np.float64))
+    if len(points) > LARGE and np.isfinite(points).all() and np.isfinite(radii).all():
+        return _joined_near(points, radii)
+    return _joined(points, radii)
+
+
+def _joined_near(points: NDArray[np.float64], radii: NDArray[np.float64]) -> NDArray[np.int64]:
+    i, j = near_pairs(points, RADIUS_SCALE * radii, NARROW)
+    touching = RADIUS_SCALE * (radii[i] + radii[j]) - _distances(points, i, j) > 0
+    return np.column_stack([i[touching], j[touching]])
+
+
+def _distances(points: NDArray[np.float64], i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Of the pairs i, j, (pairs,); coordinate by coordinate, which takes no (pairs, D) of memory."""
+    square = np.zeros(len(i))
+    for x in points.T:
+        square += (x[i] - x[j]) ** 2
+    return np.sqrt(square)
 
 
 def graphs_of_balls(balls: NDArray[np.float32], sizes: NDArray[np.int64]) -> list[Graph]:
@@ -134,9 +154,26 @@ class HyperballCloud:
     @cached_property
     def margin(self) -> float:
         """The smallest margin by which the rule is right (negative: it is wrong somewhere); inf for a single node."""
-        joined = self._fitted_to().adjacency()
+        graph = self._fitted_to()
+        if self.n > LARGE:
+            return self._margin_of_near_pairs(graph)
+        joined = graph.adjacency()
         signed = np.where(joined, 1, -1) * self.margins()
         return float(signed[np.triu_indices(self.n, 1)].min(initial=np.inf))
+
+    def _margin_of_near_pairs(self, graph: Graph) -> float:
+        """The smallest margin is that of an edge, or of balls that are nearer to each other than this margin."""
+        points, radii = self.centers.astype(np.float64), RADIUS_SCALE * softplus(self.radii_raw.astype(np.float64))
+        i, j = graph.edges.T
+        smallest = float((radii[i] + radii[j] - _distances(points, i, j)).min(initial=np.inf))
+        reach = max(smallest, 0.0) if len(i) else float(radii.max())
+        while True:
+            i, j = near_pairs(points, radii, reach + NARROW)
+            apart = ~np.isin(i * self.n + j, graph.edges[:, 0] * self.n + graph.edges[:, 1])
+            gaps = _distances(points, i[apart], j[apart]) - radii[i[apart]] - radii[j[apart]]
+            if len(gaps) or len(graph.edges):
+                return float(min(smallest, gaps.min(initial=np.inf)))
+            reach *= 2
 
     @cached_property
     def different_balls(self) -> int:

@@ -12,13 +12,14 @@ from itertools import pairwise
 import numpy as np
 from numba import njit
 
+from geogae.geometry.adjacency import all_distances, closed_twins, rows_of, without_twins
 from geogae.geometry.cache import Fit
 from geogae.geometry.canonical import in_chunks
-from geogae.geometry.descent import WIDEN, closed_twins, count_wrong
+from geogae.geometry.descent import WIDEN, count_wrong
 from geogae.geometry.kernel import descend, f32
 from geogae.geometry.pose import pose
 from geogae.geometry.recipe import NOISE, RATE, Recipe
-from geogae.geometry.starts import START_RAW, breadth_first, gram_of, principal
+from geogae.geometry.starts import START_RAW, gram_of, principal
 from geogae.graph import Graph
 
 NODES = 400  # of a graph that may be small once its twins are merged
@@ -68,17 +69,16 @@ def fit_quickly(
         n = first_node[g + 1] - first_node[g]
         if halt[0] or n > NODES:
             continue
-        closed = np.eye(n) > 0
-        for e in range(first_edge[g], first_edge[g + 1]):
-            i, j = edges[e]
-            closed[i, j] = closed[j, i] = True
-        twins, first = closed_twins(closed)
+        start, neighbour = rows_of(n, edges[first_edge[g] : first_edge[g + 1]])
+        twins, first = closed_twins(start, neighbour)
         k = len(first)
         if k > BALLS:
             continue
-        sign, start, neighbour = _core(closed, twins, first)
-        distances = breadth_first(start, neighbour)
-        points = principal(gram_of(distances), dim - 1) + noise * stream[: (dim - 1) * k].reshape(dim - 1, k)
+        start, neighbour = without_twins(start, neighbour, twins, first)
+        sign = _signs(start, neighbour, twins, first)
+        points = principal(gram_of(all_distances(start, neighbour)), dim - 1) + noise * stream[: (dim - 1) * k].reshape(
+            dim - 1, k
+        )
         centers, raw = points.astype(np.float32), np.full(k, START_RAW, np.float32)
         taken, _, narrow = descend(
             centers, raw, sign, 0, alpha, gamma, temperature, temperature, margin, rate, limit, WIDEN, halt
@@ -100,21 +100,14 @@ def fit_quickly(
 
 
 @njit(cache=True, nogil=True)
-def _core(closed, twins, first):
-    """Signs of the pairs of balls, (k, k), and the rows of their graph."""
+def _signs(start, neighbour, twins, first):
+    """+1 for pairs of balls that intersect, and for balls that twins share; else -1, (k, k)."""
     k = len(first)
     sign = np.full((k, k), -1, np.int8)
-    start = np.zeros(k + 1, np.int64)
-    neighbour = np.empty(k * k, np.int64)
-    count = 0
     for a in range(k):
-        for b in range(k):
-            if a != b and closed[first[a], first[b]]:
-                sign[a, b] = 1
-                neighbour[count] = b
-                count += 1
-        start[a + 1] = count
+        for b in neighbour[start[a] : start[a + 1]]:
+            sign[a, b] = 1
     for i in range(len(twins)):
         if first[twins[i]] != i:
-            sign[twins[i], twins[i]] = 1  # a ball that twins share
-    return sign, start, neighbour[:count]
+            sign[twins[i], twins[i]] = 1
+    return sign

@@ -11,7 +11,7 @@ import numpy as np
 
 from geogae.errors import GeoGAEError
 
-ALGORITHM = 3  # part of every cache key: raise it whenever the same recipe gives other clouds
+ALGORITHM = 4  # part of every cache key: raise it whenever the same recipe gives other clouds
 MIN_DIM, MAX_DIM = 2, 64
 MAX_FIT = 200_000  # nodes
 NOISE = 0.1  # standard deviation added to an MDS start: without it twins coincide and never separate
@@ -68,8 +68,11 @@ class Try(NamedTuple):
     lifted: int = 0
 
 
-def tries(recipe: Recipe, dim: int) -> Iterator[Try]:
-    """The first try is the paper's loss as it stands; the others alternate small and large noise and take longer."""
+def tries(recipe: Recipe, dim: int, large: bool = False) -> Iterator[Try]:
+    """The first try is the paper's loss as it stands; the others alternate small and large noise and take longer.
+
+    Those of a large graph begin less hot: in the heat all pairs are near.
+    """
     plain = Try(recipe.start, recipe.steps, recipe.gamma, recipe.temperature, recipe.temperature)
     yield plain
     for k in range(1, recipe.tries):
@@ -80,7 +83,8 @@ def tries(recipe: Recipe, dim: int) -> Iterator[Try]:
             yield plain._replace(start="drawing", steps=steps)
         else:
             noise = NOISE if k % 2 else 5 * NOISE
-            yield Try("mds", steps, 0.0, HOT, COLD, LIFTED_RATE, noise, lifted=1)
+            gamma, hot = (1.0, HOT / 2) if large else (0.0, HOT)
+            yield Try("mds", steps, gamma, hot, COLD, LIFTED_RATE, noise, lifted=1)
 
 
 def check_dim(dim: Any) -> int:

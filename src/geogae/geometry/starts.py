@@ -8,17 +8,20 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse.linalg import eigsh
 
-from geogae.geometry.cloud import RADIUS_SCALE
+from geogae.geometry.adjacency import all_distances, landmark_distances, rows_of
+from geogae.geometry.cloud import LARGE, RADIUS_SCALE
 from geogae.graph import Graph
 
 START_RAW = 0.5  # 2 · 0.75 · softplus(0.5) = 1.46: balls at distance 1 intersect, balls at distance 2 do not
-APART = 2  # nodes without a path count as this much farther than the farthest with one
+LANDMARKS = 100
 _DENSE = 400  # up to here all eigenvectors cost less than Lanczos does
 _DRAWN_EDGE = 4.0  # median edge length of a planar drawing: room for small balls between large ones
 
 
 def mds_start(graph: Graph, dimensions: int) -> NDArray[np.float64]:
-    """Classical multidimensional scaling of the shortest-path distances, (dimensions, n)."""
+    """Classical multidimensional scaling of the shortest-path distances, (dimensions, n); large graphs by landmarks."""
+    if graph.n > LARGE:
+        return _pivot_mds(graph, dimensions)
     gram = gram_of(path_distances(graph))
     if graph.n <= _DENSE:
         return principal(gram, dimensions)
@@ -26,6 +29,21 @@ def mds_start(graph: Graph, dimensions: int) -> NDArray[np.float64]:
     values, vectors = eigsh(gram, k=k, which="LA", v0=np.linspace(1, 2, graph.n), tol=1e-6)  # ascending
     points = np.zeros((dimensions, graph.n))
     points[:k] = (vectors * np.sqrt(np.maximum(values, 0))).T[::-1]
+    return points
+
+
+def _pivot_mds(graph: Graph, dimensions: int) -> NDArray[np.float64]:
+    """Pivot MDS (Brandes and Pich, 2007): all distances to some landmarks, which lie far apart, (dimensions, n)."""
+    landmarks = min(LANDMARKS, graph.n)
+    distances = landmark_distances(*rows_of(graph.n, graph.edges), landmarks)
+    products = -0.5 * distances.astype(np.float64) ** 2  # (landmarks, n)
+    products += products.mean() - products.mean(axis=0) - products.mean(axis=1)[:, None]
+    values, vectors = np.linalg.eigh(products @ products.T)  # ascending
+    k = min(dimensions, landmarks)
+    singular = np.sqrt(np.maximum(values[::-1][:k], 1e-12))
+    points = np.zeros((dimensions, graph.n))
+    points[:k] = (vectors[:, ::-1][:, :k].T @ products) / singular[:, None]  # unit rows
+    points[:k] *= np.sqrt(singular * np.sqrt(graph.n / landmarks))[:, None]  # as long as those of all distances
     return points
 
 
@@ -83,35 +101,5 @@ def planar_start(graph: Graph) -> tuple[NDArray[np.float64], NDArray[np.float64]
 
 def path_distances(graph: Graph) -> NDArray[np.int32]:
     """Lengths of shortest paths between all nodes, (n, n); diameter + 2 where there is none."""
-    arcs = np.concatenate([graph.edges, graph.edges[:, ::-1]])
-    arcs = arcs[np.argsort(arcs[:, 0], kind="stable")]
-    first = np.searchsorted(arcs[:, 0], np.arange(graph.n + 1))
-    return breadth_first(first, np.ascontiguousarray(arcs[:, 1]))
-
-
-@njit(cache=True, nogil=True)
-def breadth_first(first, neighbour):
-    """The distances of :func:`path_distances`; the neighbours of node v are ``neighbour[first[v]:first[v + 1]]``."""
-    n = len(first) - 1
-    distances = np.full((n, n), -1, np.int32)
-    queue = np.empty(n, np.int64)
-    for source in range(n):
-        row = distances[source]
-        row[source] = 0
-        queue[0] = source
-        head, tail = 0, 1
-        while head < tail:
-            node = queue[head]
-            head += 1
-            for a in range(first[node], first[node + 1]):
-                other = neighbour[a]
-                if row[other] < 0:
-                    row[other] = row[node] + 1
-                    queue[tail] = other
-                    tail += 1
-    apart = distances.max() + APART
-    for source in range(n):
-        for node in range(n):
-            if distances[source, node] < 0:
-                distances[source, node] = apart
+    distances: NDArray[np.int32] = all_distances(*rows_of(graph.n, graph.edges))
     return distances

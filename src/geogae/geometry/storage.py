@@ -18,7 +18,7 @@ import numpy as np
 from geogae.errors import GeoGAEError
 from geogae.files import atomic_path
 from geogae.formats.jsonl import from_record, parsed, to_record
-from geogae.formats.packed import Packed
+from geogae.formats.packed import Packed, read_arrays
 from geogae.formats.text import numbered_lines
 from geogae.geometry.cloud import HyperballCloud
 from geogae.graph import Graph
@@ -70,16 +70,21 @@ def _write_npz(clouds: Sequence[HyperballCloud], path: Path) -> None:
 def _read_npz(path: Path) -> list[HyperballCloud]:
     packed = Packed.load(path)
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            if "clouds" not in stored:
-                raise GeoGAEError("it holds graphs without clouds")
-            if str(stored["clouds"]) != FORMAT:
-                raise GeoGAEError(f"it holds {str(stored['clouds'])!r}, not {FORMAT!r}")
-            balls = [np.split(stored[field], np.cumsum(packed.sizes)[:-1]) for field in _BALLS]
-            fits = [stored[field].tolist() for field in _FIT]
-            graphs = [g if known else None for g, known in zip(packed.graphs(), stored["fitted"], strict=True)]
+        stored = read_arrays(path, ("clouds", *_BALLS, *_FIT, "fitted"))
+    except GeoGAEError as error:
+        raise GeoGAEError(
+            f"{path} is not a file of clouds: it is foreign or damaged ({error}); fit and save it anew"
+        ) from None
+    try:
+        if "clouds" not in stored:
+            raise GeoGAEError("it holds graphs without clouds")
+        if str(stored["clouds"]) != FORMAT:
+            raise GeoGAEError(f"it holds {str(stored['clouds'])!r}, not {FORMAT!r}")
+        balls = [np.split(stored[field], np.cumsum(packed.sizes)[:-1]) for field in _BALLS]
+        fits = [stored[field].tolist() for field in _FIT]
+        graphs = [g if known else None for g, known in zip(packed.graphs(), stored["fitted"], strict=True)]
         return [_cloud(*fields) for fields in zip(graphs, *balls, *fits, strict=True)]
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError, TypeError, IndexError) as error:
         reason = str(error) if isinstance(error, GeoGAEError) else "it is foreign or damaged"
         raise GeoGAEError(f"{path} is not a file of clouds: {reason}; fit and save it anew") from None
 

@@ -7,7 +7,6 @@ computes the units of one place only, so that drawing a vector costs no more tha
 
 from __future__ import annotations
 
-
 import torch
 from torch import Tensor, nn
 

@@ -76,7 +76,7 @@ def tiles(*named: tuple[str, str, str]) -> Block:
 
 
 def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Block:
-    """Cells are text or numbers, or {"text": …, "tone": "best" | "bad", "share": 0 … 1} for one that is coloured."""
+    """Cells are text or numbers, or {"text": …, "tone": "best" | "bad"} for one that is coloured."""
     return {"type": "table", "caption": caption, "head": list(head), "rows": [list(row) for row in rows]}
 
 

@@ -60,8 +60,8 @@ class Sequences:
             balls[row, size:] = self.balls[graph][-1]
             i, j = self.edges[graph].T
             adjacency[row, i, j] = adjacency[row, j, i] = True
-        joined, attributes = torch.from_numpy(adjacency), self._attributes(chosen, n)
-        return Batch(torch.from_numpy(balls), torch.from_numpy(sizes), joined, attributes)
+        padded, edges = torch.from_numpy(balls), torch.from_numpy(adjacency)
+        return Batch(padded, torch.from_numpy(sizes), edges, self._attributes(chosen, n))
 
     def _attributes(self, chosen: Sequence[int], n: int) -> Attributes | None:
         if self.features is None:

@@ -253,7 +253,7 @@ class GRALE(TrainedAutoencoder[Padded]):
 
     def blank(self, n: int, batch_size: int) -> Padded:
         shapes = ((n,), (n, self._node_width), (n, SPECTRUM), (n, n), (n, n), (n, n, self._edge_width))
-        return Padded(*(torch.empty(batch_size, *shape, device="meta") for shape in shapes))
+        return Padded(*(torch.empty(batch_size, *shape) for shape in shapes))
 
     # -- training -----------------------------------------------------------------------------------------------------
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from geogae.errors import GeoGAEError
 
@@ -28,10 +31,15 @@ class OutOfMemory(GeoGAEError):
         )
 
 
+def shapes_only() -> AbstractContextManager[Any]:
+    """Tensors that are made within have shapes and no memory; operations choose the kernels that they would choose."""
+    return FakeTensorMode(allow_non_fake_inputs=True)
+
+
 def training_bytes(network: nn.Module, loss: Callable[[], Tensor]) -> int:
     """Peak of a training step: weights with all their copies, what is kept for the backward pass, and transients.
 
-    ``network`` and whatever ``loss`` reads are on torch's meta device, so nothing is allocated.
+    To be called within :func:`shapes_only`, where ``network`` and what ``loss`` reads were made: nothing is allocated.
     """
     weights = sum(parameter.nbytes for parameter in network.parameters())
     kept = {parameter.untyped_storage()._cdata: 0 for parameter in network.parameters()}  # counted above

@@ -29,7 +29,7 @@ from geogae.benchmark.baselines.features import (
     node_features,
     padded,
 )
-from geogae.benchmark.baselines.trained import HEADROOM, TrainedAutoencoder
+from geogae.benchmark.baselines.trained import TrainedAutoencoder
 from geogae.graph import Graph
 
 HOPS = 5  # longer paths, and none at all, count as this many
@@ -39,6 +39,7 @@ NOISE = 0.05  # on node states in training, before they are scored
 TEMPERATURE = 1.0
 SIZE_HIDDEN = 256
 SIZE_WEIGHT = 0.1
+HEADROOM = 2  # a graph has at most this many times the nodes of the largest one seen in training
 FORBIDDEN, PADDING = -(2.0**15), -(2.0**16)  # finite: where nothing is allowed, what is real counts alike
 
 
@@ -302,7 +303,7 @@ class PIGVAE(TrainedAutoencoder[Pairs]):
         node = self.schema.node.width if self.schema else 0
         edge = self.schema.edge.width if self.schema else 0
         shapes = ((batch_size, n, node or 1), (batch_size, n, n), (batch_size, n, n, edge), (batch_size,))
-        return Pairs(*(torch.empty(shape, device="meta") for shape in shapes))
+        return Pairs(*(torch.empty(shape) for shape in shapes))
 
     def loss(self, network: nn.Module, batch: Pairs) -> dict[str, Tensor]:
         written, permutation, size, mu, log_var = network(batch, self.ordered)

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from geogae.autoencoders.base import Decoding, Reading, check_number
-from geogae.benchmark.baselines.trained import HEADROOM, TrainedAutoencoder
+from geogae.benchmark.baselines.trained import TrainedAutoencoder
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 
@@ -253,8 +253,8 @@ class ReGAE(TrainedAutoencoder[Blocks]):
 
     def blank(self, n: int, batch_size: int) -> Blocks:
         depth = max(1, ceil((n - 1) / self.block))
-        cells = [torch.empty(batch_size, t + 1, self.block**2, dtype=torch.int8, device="meta") for t in range(depth)]
-        whole = torch.empty(batch_size, dtype=torch.long, device="meta")
+        cells = [torch.empty(batch_size, t + 1, self.block**2, dtype=torch.int8) for t in range(depth)]
+        whole = torch.empty(batch_size, dtype=torch.long)
         return Blocks(tuple(cells), whole, whole, (depth,), ceil(n / self.block), tuple(range(batch_size)))
 
     def loss(self, network: nn.Module, batch: Blocks) -> dict[str, Tensor]:
@@ -288,26 +288,33 @@ class ReGAE(TrainedAutoencoder[Blocks]):
         parts = {"edges": on_edges, "rest": elsewhere, "mask": of_mask, "norm": norm}
         return {"total": total} | {name: part.detach() for name, part in parts.items()}
 
+    def lossy(self, reading: Reading) -> str | None:
+        n, largest = reading.ordered.n, self.facts["largest"]
+        return f"it has {n} nodes; without the true size, decoding ends at {largest}" if n > largest else None
+
     def codes(self, batch: Blocks) -> Tensor:
         z = self.network.encode(batch)  # type: ignore[operator]
         return torch.empty_like(z).index_copy(0, torch.tensor(batch.rows, device=z.device), z)
 
     def write(self, z: Tensor, readings: Sequence[Reading] | None, side_information: str | None) -> list[Decoding]:
-        """One z; the graph ends where a sub-diagonal of the mask is half empty, or at the true size."""
-        limit = HEADROOM * self.facts["largest"] if readings is None else readings[0].ordered.n
+        """One z; the graph ends where a sub-diagonal of the mask is half empty, or at the true size.
+
+        Without the true size it ends at the largest size seen in training at the latest.
+        """
+        limit = self.facts["largest"] if readings is None else readings[0].ordered.n
         length = max(1, ceil(limit / self.block))
         mask = np.zeros(self.block * (length + 1))  # by sub-diagonal
         edges: list[NDArray[np.bool_]] = []
-        n = limit
+        n, stopped = limit, False
         for t, (logits, _) in enumerate(islice(self.network.decode(z), length)):  # type: ignore[operator]
             edges.append((logits[0, ..., 1] > 0).cpu().numpy())
             np.add.at(mask, sum(places(t, self.block)), logits[0, ..., 0].sigmoid().double().cpu().numpy())
             whole = self.block * (t + 1)  # sub-diagonals that no later block adds to
             ended = mask[:whole] / np.arange(1, whole + 1) <= 0.5
             if readings is None and ended.any():
-                n = min(limit, 1 + int(ended.argmax()))
+                n, stopped = min(limit, 1 + int(ended.argmax())), True
                 break
-        return [Decoding(from_blocks(edges, n, self.block), truncated=readings is None and n == limit)]
+        return [Decoding(from_blocks(edges, n, self.block), truncated=readings is None and not stopped)]
 
 
 def _average(weights: Tensor, values: Tensor) -> Tensor:

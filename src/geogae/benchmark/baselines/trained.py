@@ -31,14 +31,14 @@ from geogae.autoencoders.base import (
     hold_out,
     torch_device,
 )
-from geogae.benchmark.baselines.memory import OutOfMemory, memory_limit, training_bytes
+from geogae.benchmark.baselines.memory import OutOfMemory, memory_limit, shapes_only, training_bytes
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 from geogae.metrics import evaluate
 from geogae.training.loop import Trainer, deterministic
 
-VALIDATED = 256  # validation graphs that are decoded each time, at most
-HEADROOM = 2  # decoding stops at this many times the largest graph seen in training
+VALIDATED = 256  # validation graphs that are decoded each time, at most …
+VALIDATED_PAIRS = 1 << 21  # … and pairs of their nodes, lest validation takes the time of training
 
 
 class Batch(Protocol):
@@ -127,7 +127,7 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
 
     @abstractmethod
     def blank(self, n: int, batch_size: int) -> B:
-        """A batch of graphs of n nodes on the meta device."""
+        """A batch of graphs of n nodes; what its tensors hold does not matter."""
 
     @abstractmethod
     def loss(self, network: nn.Module, batch: B) -> dict[str, Tensor]:
@@ -153,10 +153,10 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
         training, held_out = hold_out(graphs, validation, self.seed)
         if not training or not held_out:
             raise GeoGAEError(f"{len(training)} graphs to train on and {len(held_out)} to validate on; give some")
-        self.prepare([*training, *held_out])
-        self._check_memory(training)
+        self.prepare([*training, *held_out], lambda: self._check_memory(training))
         data = Items(self.training_readings(training), self.collate)
-        held_out = held_out[:VALIDATED]
+        pairs = np.cumsum([graph.n**2 for graph in held_out[:VALIDATED]])
+        held_out = held_out[: max(1, int((pairs <= VALIDATED_PAIRS).sum()))]
         trainer = Trainer(
             self.network,
             data,
@@ -181,10 +181,11 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
         self.network.eval()
         return history
 
-    def prepare(self, graphs: Sequence[Graph]) -> None:
-        """What is known of the graphs, and a fresh network."""
+    def prepare(self, graphs: Sequence[Graph], check: Callable[[], None] = lambda: None) -> None:
+        """What is known of the graphs, and a fresh network; ``check`` has its say before the network takes memory."""
         self.schema = None if self.attributes == "ignored" else Schema.of(graphs)
         self.facts = {"largest": max(graph.n for graph in graphs), **self.learn(graphs)}
+        check()
         with deterministic(self.seed):
             self.network = self.build().to(torch_device(self.device)).eval()
 
@@ -219,10 +220,9 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
 
     def predicted_bytes(self, n: int, batch_size: int) -> int:
         """The peak of a training step on graphs of n nodes; see :func:`training_bytes`."""
-        with torch.device("meta"):
-            network = self.build(n).train()
-        batch = self.blank(n, batch_size)
-        return training_bytes(network, lambda: self.loss(network, batch)["total"])
+        with shapes_only():
+            network, batch = self.build(n).train(), self.blank(n, batch_size)
+            return training_bytes(network, lambda: self.loss(network, batch)["total"])
 
     def _check_memory(self, graphs: Sequence[Graph]) -> None:
         n = self.facts.get("nodes") or max(graph.n for graph in graphs)  # "nodes" where all are padded to one size

@@ -17,16 +17,17 @@ function ticks(low, high, count = 5) {
   const rough = (high - low) / count, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((k) => k * power).find((size) => size >= rough);
   const found = [];
-  for (let value = Math.ceil(low / step - 1e-9) * step; value <= high + 1e-9 * step; value += step) found.push(Number(value.toPrecision(12)));
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found.push(Number((k * step).toPrecision(12)));
   return found;
 }
 
 function logTicks(low, high) {
   const found = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
-    for (const k of [1, 2, 5]) if (k * 10 ** power >= 0.999 * low && k * 10 ** power <= 1.001 * high) found.push(k * 10 ** power);
+    for (const k of [1, 2, 5]) found.push(k * 10 ** power);
   }
-  return found.length > 9 ? found.filter((value) => Number.isInteger(Math.log10(value) + 1e-12) || Math.abs(Math.log10(value) % 1) < 1e-9) : found;
+  const inside = found.filter((value) => value >= 0.999 * low && value <= 1.001 * high);
+  return inside.length > 9 ? inside.filter((value) => Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-9) : inside;
 }
 
 function barChart({ bars, unit, low, high, caption }) {
@@ -39,10 +40,14 @@ function barChart({ bars, unit, low, high, caption }) {
   }
   bars.forEach(({ name, value, deviation, kind, remark }, k) => {
     const y = top + row * k, spread = deviation == null ? "" : ` ± ${deviation.toFixed(2)}`;
-    chart.append(svg("text", { x: named - 10, y: y + 18, "text-anchor": "end", class: kind === "ours" ? "name strong" : "name" }, name.length > 30 ? `${name.slice(0, 29)}…` : name));
+    const label = name.length > 30 ? `${name.slice(0, 29)}…` : name, strong = kind === "ours" ? "name strong" : "name";
+    chart.append(svg("text", { x: named - 10, y: y + 18, "text-anchor": "end", class: strong }, label));
     chart.append(titled(`${name}: ${value.toFixed(2)}${spread} ${unit}${remark ? ` (${remark})` : ""}`,
       svg("rect", { x: named, y: y + 5, width: Math.max(x(value) - named, 1), height: row - 9, rx: 3, class: `bar-${kind}` })));
-    if (deviation) chart.append(svg("path", { d: `M${x(value - deviation)} ${y + 14}H${x(value + deviation)}M${x(value - deviation)} ${y + 10}v8M${x(value + deviation)} ${y + 10}v8`, class: "spread" }));
+    if (deviation) {
+      const [from, to] = [x(value - deviation), x(value + deviation)];
+      chart.append(svg("path", { d: `M${from} ${y + 14}H${to}M${from} ${y + 10}v8M${to} ${y + 10}v8`, class: "spread" }));
+    }
     chart.append(svg("text", { x: x(value + (deviation || 0)) + 7, y: y + 18, class: "value" }, value.toFixed(2)));
   });
   return chart;
@@ -69,11 +74,13 @@ function plane({ caption, x, y, log = [] }, xs, ys, width = 520, height = 290) {
     chart.append(svg("text", { x: left - 8, y: up(tick) + 4, "text-anchor": "end", class: "tick" }, formatNumber(tick)));
   }
   for (const tick of log.includes("x") ? logTicks(x0, x1) : ticks(x0, x1, 6)) {
-    chart.append(svg("text", { x: across(tick), y: height - bottom + 18, "text-anchor": "middle", class: "tick" }, formatNumber(tick)));
+    const place = { x: across(tick), y: height - bottom + 18, "text-anchor": "middle", class: "tick" };
+    chart.append(svg("text", place, formatNumber(tick)));
   }
   chart.append(svg("line", { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom, class: "axis" }));
   chart.append(svg("text", { x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle", class: "label" }, x));
-  chart.append(svg("text", { x: 14, y: (top + height - bottom) / 2, "text-anchor": "middle", class: "label", transform: `rotate(-90 14 ${(top + height - bottom) / 2})` }, y));
+  const middle = (top + height - bottom) / 2;
+  chart.append(svg("text", { x: 14, y: middle, "text-anchor": "middle", class: "label", transform: `rotate(-90 14 ${middle})` }, y));
   return { chart, across, up };
 }
 
@@ -82,7 +89,8 @@ function lineChart(block) {
   const { chart, across, up } = plane(block, points.map(([x]) => x), points.map(([, y]) => y));
   block.series.forEach(({ name, points }, k) => {
     const colour = PALETTE[k % PALETTE.length];
-    const line = svg("path", { d: points.map(([x, y], i) => `${i ? "L" : "M"}${across(x).toFixed(1)} ${up(y).toFixed(1)}`).join(""), class: "line" });
+    const steps = points.map(([x, y], i) => `${i ? "L" : "M"}${across(x).toFixed(1)} ${up(y).toFixed(1)}`);
+    const line = svg("path", { d: steps.join(""), class: "line" });
     line.style.stroke = colour;
     chart.append(titled(name, line));
     if (points.length > 60) return;
@@ -103,19 +111,23 @@ function lineChart(block) {
 function scatterChart(block) {
   const { chart, across, up } = plane(block, block.points.map(([x]) => x), block.points.map(([, y]) => y));
   for (const [x, y, name] of block.points) {
-    chart.append(titled(`${name}: ${formatNumber(x)}, ${formatNumber(y)}`, svg("circle", { cx: across(x), cy: up(y), r: 3.4, class: "dot" })));
+    const dot = svg("circle", { cx: across(x), cy: up(y), r: 3.4, class: "dot" });
+    chart.append(titled(`${name}: ${formatNumber(x)}, ${formatNumber(y)}`, dot));
   }
   return chart;
 }
 
 function histogramChart({ caption, x, bins }) {
   const width = 520, height = 290, bottom = 46, top = 24, most = Math.max(...bins.map(([, count]) => count), 1);
-  const chart = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": caption, class: "chart" }), step = (width - 40) / bins.length;
+  const chart = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": caption, class: "chart" });
+  const step = (width - 40) / bins.length, floor = height - bottom;
   bins.forEach(([name, count], k) => {
-    const high = ((height - bottom - top) * count) / most, left = 20 + k * step;
-    chart.append(titled(`${name}: ${plural(count, "graph")}`, svg("rect", { x: left + 0.12 * step, y: height - bottom - high, width: 0.76 * step, height: Math.max(high, count ? 1 : 0), rx: 2, class: "bar-ours" })));
-    if (count) chart.append(svg("text", { x: left + step / 2, y: height - bottom - high - 5, "text-anchor": "middle", class: "value" }, count.toLocaleString("en")));
-    chart.append(svg("text", { x: left + step / 2, y: height - bottom + 18, "text-anchor": "middle", class: "tick" }, name));
+    const high = ((floor - top) * count) / most, left = 20 + k * step, middle = left + step / 2;
+    const text = (y, kind, words) => svg("text", { x: middle, y, "text-anchor": "middle", class: kind }, words);
+    const size = { x: left + 0.12 * step, y: floor - high, width: 0.76 * step, height: Math.max(high, count ? 1 : 0) };
+    chart.append(titled(`${name}: ${plural(count, "graph")}`, svg("rect", { ...size, rx: 2, class: "bar-ours" })));
+    if (count) chart.append(text(floor - high - 5, "value", count.toLocaleString("en")));
+    chart.append(text(floor + 18, "tick", name));
   });
   chart.append(svg("line", { x1: 20, x2: width - 20, y1: height - bottom, y2: height - bottom, class: "axis" }));
   chart.append(svg("text", { x: width / 2, y: height - 6, "text-anchor": "middle", class: "label" }, x));

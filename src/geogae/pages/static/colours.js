@@ -27,8 +27,12 @@ const ELEMENTS = ("? H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V 
   "Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir " +
   "Pt Au Hg Tl Pb Bi Po At Rn").split(" ");
 const ELEMENT_COLOURS = {
-  light: { 1: "#7b8494", 7: "#2f5fd0", 8: "#d0302f", 9: "#1f8a4c", 15: "#c76a00", 16: "#a58000", 17: "#1f8a4c", 35: "#8a3b1d", 53: "#7a2f9e" },
-  dark: { 1: "#9aa3b2", 7: "#86a8ff", 8: "#ff7b72", 9: "#6fd694", 15: "#ffab5e", 16: "#e6cc5c", 17: "#6fd694", 35: "#e0916b", 53: "#c99be8" },
+  light: {
+    1: "#7b8494", 7: "#2f5fd0", 8: "#d0302f", 9: "#1f8a4c", 15: "#c76a00", 16: "#a58000", 17: "#1f8a4c", 35: "#8a3b1d", 53: "#7a2f9e",
+  },
+  dark: {
+    1: "#9aa3b2", 7: "#86a8ff", 8: "#ff7b72", 9: "#6fd694", 15: "#ffab5e", 16: "#e6cc5c", 17: "#6fd694", 35: "#e0916b", 53: "#c99be8",
+  },
 };
 
 function elementColour(atomicNumber) {

@@ -27,7 +27,8 @@ class Attributes {
     if (!this.decoded) return;
     const { n, pairs, counts } = graph, around = neighbourhoods(n, pairs);
     const order = pairs.map((_, e) => e).sort((a, b) => pairs[a][1] - pairs[b][1] || pairs[a][0] - pairs[b][0]);
-    const walk = { around, colours: structureHashes(around, counts), label: new Array(n).fill(0n), kind: new Array(pairs.length).fill(-1n) };
+    const label = new Array(n).fill(0n), kind = new Array(pairs.length).fill(-1n);  // hashes of the categories so far
+    const walk = { around, colours: structureHashes(around, counts), label, kind };
     const rank = (i, k) => rint(2 ** clamp(Math.fround(slot(i, k) / this.unit) || 0, 0, 40) - 1);
     graph.nodes = Array.from({ length: n }, (_, i) => this.node_values.map((values, column) => {
       const contexts = nodeContexts(walk, i, wrap(walk.label[i] + mix(BigInt(column))));
@@ -94,7 +95,8 @@ function neighbourhoods(n, pairs) {  // of each node, [neighbour, edge] pairs
 }
 
 function structureHashes(around, counts) {  // around each node: its degree and counts, its neighbours', and so on
-  const rounds = [around.map((arcs, i) => counts[i].reduce((hash, count) => mix(hash ^ mix(BigInt(count))), BigInt(arcs.length)))];
+  const own = (arcs, i) => counts[i].reduce((hash, count) => mix(hash ^ mix(BigInt(count))), BigInt(arcs.length));
+  const rounds = [around.map(own)];
   for (let depth = 0; depth < ROUNDS; depth++) {
     const before = rounds[depth], mixed = before.map(mix);
     rounds.push(before.map((own, i) => {

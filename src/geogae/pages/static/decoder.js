@@ -74,9 +74,10 @@ function flattened({ pairs, nodes, kinds }, n) {
   const order = pairs.map((_, e) => e).filter((e) => pairs[e][0] < n && pairs[e][1] < n);
   const key = pairs.map(([i, j]) => i * n + j);
   order.sort((a, b) => key[a] - key[b]);
+  const nodeColumns = nodes?.[0]?.length ?? 0, edgeColumns = kinds?.[0]?.length ?? 0;
   return {
-    n, edges: order.flatMap((e) => pairs[e]),
-    nodeCodes: nodes && nodes[0] && nodes[0].length ? nodes.slice(0, n).flat() : null, nodeColumns: nodes && nodes[0] ? nodes[0].length : 0,
-    edgeCodes: kinds && kinds[0] && kinds[0].length ? order.flatMap((e) => kinds[e]) : null, edgeColumns: kinds && kinds[0] ? kinds[0].length : 0,
+    n, edges: order.flatMap((e) => pairs[e]), nodeColumns, edgeColumns,
+    nodeCodes: nodeColumns ? nodes.slice(0, n).flat() : null,
+    edgeCodes: edgeColumns ? order.flatMap((e) => kinds[e]) : null,
   };
 }

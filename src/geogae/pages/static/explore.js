@@ -22,7 +22,7 @@ function start() {
     byId(id).addEventListener("click", action);
   }
   colourMap();
-  requestAnimationFrame(() => { document.documentElement.dataset.map = performance.now(); });  // all that the first map needs is above
+  requestAnimationFrame(() => { document.documentElement.dataset.map = performance.now(); });  // the first map is there
 }
 
 // -- colours ----------------------------------------------------------------------------------------------------------
@@ -48,11 +48,14 @@ function colourMap() {
     const [inner, outer] = [known[Math.floor(0.01 * last)], known[Math.ceil(0.99 * last)]];
     if (outer > inner && (high - low) > 3 * (outer - inner)) [low, high] = [inner, outer];  // a few far out do not grey the rest
     const steps = 63, colours = Array.from({ length: steps + 1 }, (_, k) => scaleColour(k / steps));
-    map.setColours(Array.from(column.values, (value) => (Number.isFinite(value) ? colours[Math.round(steps * clamp((value - low) / (high - low || 1), 0, 1))] : OTHER)));
+    const share = (value) => clamp((value - low) / (high - low || 1), 0, 1);
+    map.setColours(Array.from(column.values, (value) => (Number.isFinite(value) ? colours[Math.round(steps * share(value))] : OTHER)));
     const bar = element("div", { class: "ramp" });
     bar.style.background = `linear-gradient(to right, ${SCALE.map((_, k) => scaleColour(k / (SCALE.length - 1))).join(", ")})`;
-    legend.append(bar, element("div", { class: "ends" }, element("span", {}, formatNumber(low)), element("span", {}, formatNumber(high))));
-    if (known.length < column.values.length) legend.append(element("p", {}, `grey: not known (${(column.values.length - known.length).toLocaleString("en")})`));
+    const ends = [low, high].map((end) => element("span", {}, formatNumber(end)));
+    legend.append(bar, element("div", { class: "ends" }, ...ends));
+    const unknown = column.values.length - known.length;
+    if (unknown) legend.append(element("p", {}, `grey: not known (${unknown.toLocaleString("en")})`));
   }
 }
 
@@ -88,7 +91,8 @@ function choose(i, announce = false) {
   byId("smiles").hidden = !byId("smiles").textContent;
   const facts = [["nodes", formatNumber(graph.n)], ["edges", formatNumber(graph.edges.length / 2)]];
   for (const column of columns) if (!["nodes", "edges"].includes(column.name)) facts.push([column.name, columnText(column, i)]);
-  byId("facts").replaceChildren(...facts.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))));
+  const shownFact = ([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value));
+  byId("facts").replaceChildren(...facts.map(shownFact));
   state.offsets.fill(0);
   document.querySelectorAll("#sliders input").forEach((slider) => setSlider(slider, 0));
   drawChosen();
@@ -96,7 +100,9 @@ function choose(i, announce = false) {
   showNear(i);
   markMap();
   map.show(i);
-  if (announce) byId("status").textContent = `${store.name(i)}: ${facts.map((fact) => fact.join(" ")).join(", ")}. ${byId("back-caption").textContent}`;
+  if (!announce) return;
+  const told = facts.map((fact) => fact.join(" ")).join(", ");
+  byId("status").textContent = `${store.name(i)}: ${told}. ${byId("back-caption").textContent}`;
 }
 
 function drawChosen() {
@@ -143,8 +149,9 @@ function makeSliders() {
   store.axes.forEach((axis, k) => {
     const id = `axis-${k}`, output = element("output", { for: id }, "0");
     const slider = element("input", { type: "range", id, min: -3, max: 3, step: 0.01, value: 0, "aria-label": `${axis.name}, in deviations` });
-    slider.addEventListener("input", () => { state.offsets[k] = Number(slider.value); setSlider(slider, slider.value); moveZ(); });
-    slider.addEventListener("dblclick", () => { state.offsets[k] = 0; setSlider(slider, 0); moveZ(); });
+    const set = (value) => { state.offsets[k] = Number(value); setSlider(slider, value); moveZ(); };
+    slider.addEventListener("input", () => set(slider.value));
+    slider.addEventListener("dblclick", () => set(0));
     if (!groups.has(axis.group)) groups.set(axis.group, element("fieldset", {}, element("legend", {}, axis.group)));
     groups.get(axis.group).append(element("div", { class: "slider" }, element("label", { for: id }, axis.name), slider, output));
     state.offsets.push(0);
@@ -154,7 +161,8 @@ function makeSliders() {
 
 function setSlider(slider, value) {
   slider.value = value;
-  slider.parentElement.querySelector("output").textContent = Number(value) ? `${value > 0 ? "+" : "−"}${Math.abs(value).toFixed(2)} σ` : "0";
+  const text = Number(value) ? `${value > 0 ? "+" : "−"}${Math.abs(value).toFixed(2)} σ` : "0";
+  slider.parentElement.querySelector("output").textContent = text;
 }
 
 function movedZ() {
@@ -167,15 +175,15 @@ function movedZ() {
 
 function moveZ() {
   const graph = store.decode(movedZ()), own = store.back(state.chosen);
-  if (state.offsets.every((offset) => !offset)) {
-    const places = store.places(state.chosen);
-    moved.reset(own, places.length === 2 * own.n ? places : layout(own.n, own.edges, ballStart(own.balls, own.ballCount, own.dim, own.n)));
-  }
+  if (state.offsets.every((offset) => !offset)) moved.reset(own, store.backPlaces(state.chosen, own));
   const changed = difference(graph, own);
   moved.show(graph, changed);
   const facts = [plural(graph.n, "node"), plural(graph.edges.length / 2, "edge")];
   const removed = changed.missing.length / 2, added = changed.added.size - changed.bonds;
-  facts.push(added || removed || changed.nodes.size || changed.bonds ? `${added} edges new, ${removed} gone${changed.bonds + changed.nodes.size ? `, ${changed.bonds + changed.nodes.size} other` : ""}` : "the same graph");
+  const others = changed.bonds + changed.nodes.size;  // nodes that are new or of another kind, edges of another kind
+  if (added || removed || others) facts.push(`${plural(added, "edge")} new, ${removed} gone`);
+  else facts.push("the same graph");
+  if (others) facts.push(`${others} of another kind`);
   if (graph.truncated) facts.push("cut at the largest size");
   byId("moved-state").textContent = facts.join(" · ");
 }

@@ -19,13 +19,15 @@ class Film {
   }
 
   refresh() {
-    const names = this.ends.map((end) => (end >= 0 ? this.store.name(end) : null));
-    this.caption.textContent = this.ready ? `${names[0]} → ${names[1]}`
-      : `Choose a graph as ${names[0] ? "B" : "A"}${names[0] || names[1] ? ` (${names[0] ? "A" : "B"} is ${names[0] || names[1]})` : ", then another as B"}.`;
+    const [a, b] = this.ends.map((end) => (end >= 0 ? this.store.name(end) : null));
     this.body.hidden = !this.ready;
+    if (this.ready) this.caption.textContent = `${a} → ${b}`;
+    else if (a) this.caption.textContent = `From ${a}: choose another graph, and use it as B.`;
+    else if (b) this.caption.textContent = `To ${b}: choose another graph, and use it as A.`;
+    else this.caption.textContent = "Use the chosen graph as A, then another one as B.";
     if (!this.ready) return;
-    const [a] = this.ends;
-    this.picture.reset(this.store.back(a), this.store.places(a).length === 2 * this.store.back(a).n ? this.store.places(a) : layout(this.store.back(a).n, this.store.back(a).edges));
+    const first = this.store.back(this.ends[0]);
+    this.picture.reset(first, this.store.backPlaces(this.ends[0], first));
     this.stills.replaceChildren();
     for (let k = 0; k < STILLS; k++) {
       const t = k / (STILLS - 1), graph = this.store.decode(this.point(t));

@@ -13,7 +13,8 @@ class Leaves {
 
   // The core's nodes, then their leaves in the same order, those of one node kind by kind.
   unfold(graph, limit) {
-    const { n, nodes, kinds, pairs } = graph, grown = { ...graph, pairs: [...pairs], nodes: nodes && [...nodes], kinds: kinds && [...kinds] };
+    const { n, nodes, kinds, pairs } = graph;
+    const grown = { ...graph, pairs: [...pairs], nodes: nodes && [...nodes], kinds: kinds && [...kinds] };
     const folded = graph.counts.map((counts) => counts.splice(counts.length - this.width));
     for (let i = 0; i < n; i++) {
       for (let k = 0; k < this.width; k++) {
@@ -48,7 +49,10 @@ class Twins {
         origin.push(i);
       }
     }
-    const grown = { n: origin.length, pairs: [], nodes: nodes && origin.map((i) => nodes[i]), kinds: kinds && [], counts: origin.map((i) => [...counts[i]]) };
+    const grown = {
+      n: origin.length, pairs: [], kinds: kinds && [],
+      nodes: nodes && origin.map((i) => nodes[i]), counts: origin.map((i) => [...counts[i]]),
+    };
     pairs.forEach(([i, j], e) => {
       for (const a of members[i]) {
         for (const b of members[j]) {

@@ -2,7 +2,8 @@
 
 function unpackGraphs(packed) {
   const sizes = unpack(packed.n);
-  const parts = Object.fromEntries(["edges", "node", "edge", "places", "balls"].map((name) => [name, packed[name] ? unpackRagged(packed[name]) : null]));
+  const unpacked = (name) => [name, packed[name] ? unpackRagged(packed[name]) : null];
+  const parts = Object.fromEntries(["edges", "node", "edge", "places", "balls"].map(unpacked));
   return (i) => {
     const part = (name) => (parts[name] ? parts[name].row(i) : null), balls = part("balls"), places = part("places");
     return {

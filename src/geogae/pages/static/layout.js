@@ -1,7 +1,7 @@
 // Positions of nodes in the plane whose distances follow the shortest paths: stochastic gradient descent on stress
 // (Zheng, Pawar and Goodman 2018). A graph that changes a little moves a little: it starts from where it was.
 
-const FULL_LAYOUT = 400;  // nodes up to which every pair is looked at; larger graphs stay where they start
+const FULL_LAYOUT = 300;  // nodes up to which every pair is looked at; larger graphs stay where they start
 
 function pathDistances(n, edges) {  // (n, n), -1 where there is no path
   const around = Array.from({ length: n }, () => []);
@@ -43,17 +43,18 @@ function layout(n, edges, start = null, gently = false) {
   settleNew(n, edges, places, random);
   if (n < 2 || n > FULL_LAYOUT) return centred(places);
   for (let i = 0; i < 2 * n; i++) places[i] += 0.02 * (random() - 0.5);  // twins move apart
-  const distances = pathDistances(n, edges), pairs = [];
-  let longest = 1;
-  for (let i = 0; i < n; i++) for (let j = i + 1; j < n; j++) pairs.push(i * n + j);
-  for (const distance of distances) longest = Math.max(longest, distance);
+  const distances = pathDistances(n, edges), pairs = new Int32Array((n * (n - 1)) / 2);
+  let longest = 1, count = 0;
+  for (let i = 0; i < n; i++) for (let j = i + 1; j < n; j++) pairs[count++] = i * n + j;
+  for (let k = 0; k < n * n; k++) if (distances[k] > longest) longest = distances[k];
   const apart = 1.6 + 0.25 * Math.sqrt(n);  // of parts that no path joins, at least
-  const rounds = gently ? 14 : 36, first = gently ? 2 : longest * longest, last = 0.05;
+  const rounds = gently ? 14 : n > 120 ? 20 : 36, first = gently ? 2 : longest * longest, last = 0.05;
   for (let round = 0; round < rounds; round++) {
     const rate = first * (last / first) ** (round / (rounds - 1));
     for (let k = pairs.length - 1; k > 0; k--) {
-      const other = Math.floor(random() * (k + 1));
-      [pairs[k], pairs[other]] = [pairs[other], pairs[k]];
+      const other = Math.floor(random() * (k + 1)), held = pairs[k];
+      pairs[k] = pairs[other];
+      pairs[other] = held;
     }
     for (const pair of pairs) {
       const i = Math.floor(pair / n), j = pair % n, steps = distances[pair];
@@ -109,7 +110,9 @@ function centred(places) {
 function ballStart(balls, count, dim, n) {
   const start = new Float64Array(2 * n).fill(NaN);
   let widest = 1e-9;
-  for (let i = 0; i < count; i++) for (let k = 0; k < Math.min(2, dim - 1); k++) widest = Math.max(widest, Math.abs(balls[i * dim + k]));
+  for (let i = 0; i < count; i++) {
+    for (let k = 0; k < Math.min(2, dim - 1); k++) widest = Math.max(widest, Math.abs(balls[i * dim + k]));
+  }
   const unit = (0.6 * Math.sqrt(n)) / widest;
   for (let i = 0; i < Math.min(n, count); i++) {
     start[2 * i] = unit * balls[i * dim];

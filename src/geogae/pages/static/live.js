@@ -57,7 +57,10 @@ class TurningCloud {
   constructor(canvas, redraw) {
     Object.assign(this, { canvas, redraw, view: { turn: 0.5, tilt: 0.35 } });
     let last = null;
-    canvas.addEventListener("pointerdown", (event) => { last = [event.clientX, event.clientY]; canvas.setPointerCapture(event.pointerId); });
+    canvas.addEventListener("pointerdown", (event) => {
+      last = [event.clientX, event.clientY];
+      canvas.setPointerCapture(event.pointerId);
+    });
     canvas.addEventListener("pointermove", (event) => {
       if (!last) return;
       this.turn((event.clientX - last[0]) / 90, (event.clientY - last[1]) / 90);
@@ -79,7 +82,8 @@ class TurningCloud {
   }
 
   draw(graph) {
-    if (graph.balls && graph.ballCount) drawCloud(this.canvas, graph.balls, graph.ballCount, graph.dim, nodeColours(graph), this.view);
+    const { balls, ballCount, dim } = graph;
+    if (balls && ballCount) drawCloud(this.canvas, balls, ballCount, dim, nodeColours(graph), this.view);
     else openCanvas(this.canvas);
   }
 }

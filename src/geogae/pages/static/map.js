@@ -158,7 +158,10 @@ class GraphMap {
   listen() {
     const { canvas } = this, held = new Map();
     let dragged = 0, spread = 0;
-    const place = (event) => { const box = canvas.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
+    const place = (event) => {
+      const box = canvas.getBoundingClientRect();
+      return [event.clientX - box.left, event.clientY - box.top];
+    };
     canvas.addEventListener("pointerdown", (event) => {
       canvas.setPointerCapture(event.pointerId);
       held.set(event.pointerId, place(event));
@@ -204,7 +207,8 @@ class GraphMap {
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const keys = {
-      ArrowLeft: () => this.pan(60, 0), ArrowRight: () => this.pan(-60, 0), ArrowUp: () => this.pan(0, 60), ArrowDown: () => this.pan(0, -60),
+      ArrowLeft: () => this.pan(60, 0), ArrowRight: () => this.pan(-60, 0),
+      ArrowUp: () => this.pan(0, 60), ArrowDown: () => this.pan(0, -60),
       "+": () => this.zoom(1.3), "=": () => this.zoom(1.3), "-": () => this.zoom(1 / 1.3), 0: () => this.fit(),
       Enter: () => this.choose(this.nearest(this.canvas.clientWidth / 2, this.canvas.clientHeight / 2)),
     };

@@ -86,4 +86,9 @@ function drawAtoms(pen, graph, at, marked, alarm) {
 }
 
 const subscript = (count) => [...String(count)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
-const sign = (charge) => (!charge ? "" : (Math.abs(charge) > 1 ? [...String(Math.abs(charge))].map((d) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[d]).join("") : "") + (charge > 0 ? "⁺" : "⁻"));
+const superscript = (count) => [...String(count)].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("");
+
+function sign(charge) {
+  if (!charge) return "";
+  return (Math.abs(charge) > 1 ? superscript(Math.abs(charge)) : "") + (charge > 0 ? "⁺" : "⁻");
+}

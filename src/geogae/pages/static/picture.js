@@ -21,7 +21,8 @@ function frame(places, width, height, most = 42, border = 16) {
     left = Math.min(left, places[i]); right = Math.max(right, places[i]);
     top = Math.min(top, places[i + 1]); bottom = Math.max(bottom, places[i + 1]);
   }
-  const room = Math.min((width - 2 * border) / Math.max(right - left, 1e-9), (height - 2 * border) / Math.max(bottom - top, 1e-9));
+  const wide = Math.max(right - left, 1e-9), high = Math.max(bottom - top, 1e-9);
+  const room = Math.min((width - 2 * border) / wide, (height - 2 * border) / high);
   const unit = Math.max(Math.min(room, most), 0.1);
   const x0 = width / 2 - (unit * (left + right)) / 2, y0 = height / 2 - (unit * (top + bottom)) / 2;
   return { unit, x: (i) => x0 + unit * places[2 * i], y: (i) => y0 + unit * places[2 * i + 1] };
@@ -50,7 +51,9 @@ function difference(graph, from) {
     for (let e = 0; e < from.edges.length; e += 2) known.set(edgeKey(from.edges[e], from.edges[e + 1]), e / 2);
     for (let e = 0; e < graph.edges.length; e += 2) {
       const key = edgeKey(graph.edges[e], graph.edges[e + 1]), other = known.get(key), k = graph.edgeColumns;
-      if (other === undefined || [...Array(k).keys()].every((c) => graph.edgeCodes[(e / 2) * k + c] === from.edgeCodes[other * k + c])) continue;
+      if (other === undefined) continue;
+      const kind = (codes, row) => codes.slice(row * k, (row + 1) * k).join();
+      if (kind(graph.edgeCodes, e / 2) === kind(from.edgeCodes, other)) continue;
       added.add(key);  // another kind of edge
       bonds++;
     }

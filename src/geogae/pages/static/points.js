@@ -30,7 +30,9 @@ class PointPainter {
       for (let shift = 0; shift < SHIFTS * SHIFTS; shift++) {
         const dx = Math.floor(shift / SHIFTS) / SHIFTS, dy = (shift % SHIFTS) / SHIFTS, cover = new Uint8Array(side * side);
         for (let y = 0; y < side; y++) {
-          for (let x = 0; x < side; x++) cover[y * side + x] = 255 * clamp(radius + 0.5 - Math.hypot(x - half - dx, y - half - dy), 0, 1);
+          for (let x = 0; x < side; x++) {
+            cover[y * side + x] = 255 * clamp(radius + 0.5 - Math.hypot(x - half - dx, y - half - dy), 0, 1);
+          }
         }
         shifts.push(cover);
       }

@@ -10,26 +10,28 @@ const BLOCKS = {
   tiles: ({ tiles }) => element("dl", { class: "tiles" }, ...tiles.map(({ name, value, remark }) => element("div", {},
     element("dt", {}, name), element("dd", {}, value), remark ? element("small", {}, remark) : null))),
   table: (block) => makeTable(block),
-  facts: ({ rows }) => element("dl", { class: "facts" }, ...rows.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)))),
+  facts: ({ rows }) => element("dl", { class: "facts" },
+    ...rows.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)))),
   bars: (block) => {
     const kinds = { ours: "ours", baseline: "baseline", paper: "in the paper" };
     const key = Object.entries(kinds).filter(([kind]) => block.bars.some((bar) => bar.kind === kind));
-    return element("div", {}, barChart(block), element("ul", { class: "key" }, ...key.map(([kind, name]) => element("li", {}, element("i", { class: `key-${kind}` }), name))));
+    const items = key.map(([kind, name]) => element("li", {}, element("i", { class: `key-${kind}` }), name));
+    return element("div", {}, barChart(block), element("ul", { class: "key" }, ...items));
   },
   lines: lineChart,
   scatter: scatterChart,
   histogram: histogramChart,
   pairs: ({ pairs }) => element("div", { class: "pairs" }, ...pairs.map(makePair)),
-  grid: ({ graphs }) => element("div", { class: "grid" }, ...graphs.map(([i, text]) => element("figure", {}, drawing(i), element("figcaption", {}, text)))),
+  grid: ({ graphs }) => element("div", { class: "grid" },
+    ...graphs.map(([i, text]) => element("figure", {}, drawing(i), element("figcaption", {}, text)))),
 };
 
 function makeTable({ caption, head, rows }) {
   const cell = (value) => {
-    const { text, tone, share } = value !== null && typeof value === "object" ? value : { text: value };
+    const { text, tone } = value !== null && typeof value === "object" ? value : { text: value };
     const number = typeof text === "number" || /^[−+-]?[\d.,]+( ± [\d.,]+)?$/.test(String(text ?? ""));
-    const made = element("td", { class: [number ? "number" : "", tone || ""].join(" ").trim() || null }, text == null ? "–" : typeof text === "number" ? formatNumber(text) : String(text));
-    if (share !== undefined) made.style.background = `color-mix(in srgb, var(--accent) ${Math.round(70 * Math.sqrt(share))}%, transparent)`;
-    return made;
+    const shown = text == null ? "–" : typeof text === "number" ? formatNumber(text) : String(text);
+    return element("td", { class: [number ? "number" : "", tone || ""].join(" ").trim() || null }, shown);
   };
   return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     element("table", {}, element("thead", {}, element("tr", {}, ...head.map((name) => element("th", { scope: "col" }, name)))),
@@ -51,7 +53,8 @@ function drawing(i, beside = null) {
 
 function makePair([one, other, name, verdict]) {
   const good = verdict === "exact";
-  return element("figure", { class: "pair" }, element("div", {}, drawing(one), other === null ? element("p", { class: "nothing" }, "nothing") : drawing(other, one)),
+  const back = other === null ? element("p", { class: "nothing" }, "nothing") : drawing(other, one);
+  return element("figure", { class: "pair" }, element("div", {}, drawing(one), back),
     element("figcaption", {}, element("strong", {}, name), element("span", { class: good ? "good" : "wrong" }, verdict)));
 }
 
@@ -64,7 +67,8 @@ function build() {
     if (text) section.append(element("p", { class: "why" }, text));
     const inner = element("div", { class: "blocks" });
     for (const block of blocks) {
-      inner.append(element("div", { class: `block ${block.type}-block` }, block.caption ? element("h3", {}, block.caption) : null, BLOCKS[block.type](block)));
+      const caption = block.caption ? element("h3", {}, block.caption) : null;
+      inner.append(element("div", { class: `block ${block.type}-block` }, caption, BLOCKS[block.type](block)));
     }
     section.append(inner);
     byId("report").append(section);

@@ -37,6 +37,12 @@ class Store {
     return this.placed.get(i);
   }
 
+  // Where to draw what comes back from graph i: in the places of graph i, if it has as many nodes.
+  backPlaces(i, back) {
+    const places = this.places(i);
+    return places.length === 2 * back.n ? places : placesOf({ ...back, places: null });
+  }
+
   // The k graphs nearest to graph i, [index, distance] each.
   neighbours(i, k) {
     const { width, values } = this.likeness, found = [];
@@ -57,7 +63,7 @@ class Store {
   search(text) {
     const found = [], lower = text.toLowerCase();
     for (let i = 0; i < this.names.length; i++) {
-      if (this.name(i).toLowerCase().includes(lower) || (this.smiles && this.smiles[i] && this.smiles[i].includes(text))) found.push(i);
+      if (this.name(i).toLowerCase().includes(lower) || this.smiles?.[i]?.includes(text)) found.push(i);
     }
     return found;
   }

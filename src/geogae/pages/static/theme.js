@@ -39,5 +39,6 @@ function formatNumber(value) {
   if (!Number.isFinite(value)) return "–";
   if (Number.isInteger(value)) return value.toLocaleString("en");
   const size = Math.abs(value);
-  return size >= 1000 ? Math.round(value).toLocaleString("en") : size >= 0.01 ? String(Number(value.toPrecision(3))) : value.toExponential(1);
+  if (size >= 1000) return Math.round(value).toLocaleString("en");
+  return size >= 0.01 ? String(Number(value.toPrecision(3))) : value.toExponential(1);
 }
