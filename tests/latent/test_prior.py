@@ -10,6 +10,7 @@ from scipy.stats import kstest, multivariate_normal
 from geogae.errors import GeoGAEError
 from geogae.latent.autoregressive import AutoregressivePrior
 from geogae.latent.bins import Bins
+from geogae.latent.flow import FlowPrior
 from geogae.latent.masked import MaskedNetwork, Stepper
 from geogae.latent.mixture import MixturePrior
 from geogae.latent.prior import GaussianPrior, find, slerp
@@ -108,6 +109,18 @@ def test_autoregressive_comes_back_from_its_state(fitted: AutoregressivePrior) -
     assert again.conditions == ("height",)
 
 
+def test_flow() -> None:
+    z = ring(3000)
+    prior = FlowPrior().fit(z, {"height": z[:, 1]}, core_minutes=0.15)
+    np.testing.assert_allclose(prior.from_normal(prior.to_normal(z[:100])), z[:100], atol=0.05)
+    drawn = prior.sample(500, seed=3)
+    assert np.mean(np.abs(np.hypot(drawn[:, 0], drawn[:, 1]) - 3) < 0.6) > 0.7
+    assert prior.sample(200, given={"height": 3.0})[:, 1].mean() > 1.5
+    assert prior.log_prob(z[:50]).mean() > prior.log_prob(z[:50] + 4).mean() + 2
+    again = FlowPrior.from_state(prior.state())
+    np.testing.assert_array_equal(again.sample(9, seed=5), prior.sample(9, seed=5))
+
+
 def test_a_basis_changes_no_density() -> None:
     z = ring(400)
     basis = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0] @ np.diag([1.0, 2.0, 0.5])
@@ -116,7 +129,7 @@ def test_a_basis_changes_no_density() -> None:
 
 
 def test_resumed_is_uninterrupted(tmp_path, monkeypatch) -> None:
-    import geogae.latent.autoregressive as module
+    import geogae.latent.fitting as module
 
     clock = iter(range(10_000))
     monkeypatch.setattr(module.time, "process_time", lambda: float(next(clock)))  # one second a step
@@ -126,10 +139,10 @@ def test_resumed_is_uninterrupted(tmp_path, monkeypatch) -> None:
     def stop(*_: object) -> bool:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module._Trainer, "_overfits", stop)
+    monkeypatch.setattr(module.Trainer, "_overfits", stop)
     with pytest.raises(KeyboardInterrupt):
         AutoregressivePrior().fit(z, core_minutes=0.5, checkpoint=tmp_path / "prior.part")
-    monkeypatch.setattr(module._Trainer, "_overfits", lambda self: False)
+    monkeypatch.setattr(module.Trainer, "_overfits", lambda self: False)
     resumed = AutoregressivePrior().fit(z, core_minutes=0.5, checkpoint=tmp_path / "prior.part", resume=True)
     np.testing.assert_allclose(resumed.sample(10), whole.sample(10), atol=1e-5)
 
@@ -152,7 +165,7 @@ def test_mixture_draws_and_says_what_it_is_not() -> None:
         (lambda p: GaussianPrior().fit(ring(9)).sample(3, given={"a": 1}), "without any"),
         (lambda p: AutoregressivePrior().fit(ring(9), {"a": [1, 2]}), "9 finite numbers"),
         (lambda p: AutoregressivePrior().fit(ring(1)), "at least 2 graphs"),
-        (lambda p: find("flow"), "valid are autoregressive"),
+        (lambda p: find("flux"), "valid are flow"),
     ],
 )
 def test_wrong_input_is_one_clear_line(fitted: AutoregressivePrior, call, words: str) -> None:

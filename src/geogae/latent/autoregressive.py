@@ -7,10 +7,7 @@ next and what may not, which continuous flows of the same cost do not (docs/late
 
 from __future__ import annotations
 
-import copy
-import math
 import os
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -24,22 +21,15 @@ from torch import Tensor, nn
 from geogae.autoencoders.base import State, check_number
 from geogae.errors import GeoGAEError
 from geogae.latent.bins import Bins
+from geogae.latent.fitting import fit_network, opened, with_openness
 from geogae.latent.masked import MaskedNetwork, Stepper
 from geogae.latent.prior import Given, Prior, check_rows, property_columns, tensors_of
-from geogae.progress import Meter
-from geogae.training.checkpoint import load_checkpoint, save_checkpoint
 
 BINS = 64
 WIDTH, MOST = 768, 32  # hidden units, about, and for each number of z at most
 BLOCKS = 3
-BATCH = 256
-RATE, WARM = 2e-3, 100  # Adam's step, and the steps until it is reached
-DECAY = 0.02  # of weights
-SMOOTH = 0.998  # weights are averaged over about 1 / (1 - SMOOTH) steps
-OPEN = 0.3  # share of training rows whose conditions are left open, each
+RATE, DECAY = 2e-3, 0.02  # Adam's step, and the decay of weights
 FLOOR = 1e-5  # probability that is shared by all bins, so that no number is impossible
-HELD_OUT, LEAST_HELD_OUT = 0.05, 8  # rows that choose when to stop
-VALIDATIONS = 20
 AT_ONCE = 4096  # vectors
 EDGE = 1e-15  # a distribution function stays so far from 0 and 1
 
@@ -95,10 +85,10 @@ class AutoregressivePrior(Prior):
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             self.network = self._built()
-            trainer = _Trainer(self.network, data, core_minutes * 60, seed)
-            if resume and checkpoint is not None and Path(checkpoint).exists():
-                trainer.restore(*load_checkpoint(checkpoint))
-            self.history = trainer.run(None if checkpoint is None else Path(checkpoint), progress)
+        self.history = fit_network(
+            self.network, data, _nats, core_minutes=core_minutes, rate=RATE, decay=DECAY, seed=seed,
+            checkpoint=None if checkpoint is None else Path(checkpoint), resume=resume, progress=progress,
+        )  # fmt: skip
         self.network.eval()
         return self
 
@@ -181,7 +171,7 @@ class AutoregressivePrior(Prior):
             self.given_columns(given, count)  # an error if there are any
             return None
         columns = (self.given_columns(given, count) - self.given_center) / self.given_scale
-        return _with_openness(torch.from_numpy(columns).float(), torch.from_numpy(np.isnan(columns)))
+        return with_openness(torch.from_numpy(columns).float(), torch.from_numpy(np.isnan(columns)))
 
     # -- state --------------------------------------------------------------------------------------------------------
 
@@ -209,111 +199,8 @@ class AutoregressivePrior(Prior):
         return prior
 
 
-def _with_openness(values: Tensor, open_: Tensor) -> Tensor:
-    """Conditions (N, c), zero where left open, and whether each is given; (N, 2c)."""
-    return torch.cat([values.masked_fill(open_, 0), (~open_).float()], dim=1)
-
-
-class _Trainer:
-    """Adam on the cross-entropy of bins; all that decides the next step is in :meth:`held`."""
-
-    def __init__(self, network: MaskedNetwork, data: list[Tensor], seconds: float, seed: int) -> None:
-        self.network, self.seconds, self.seed = network, seconds, seed
-        self.average = copy.deepcopy(network)
-        self.best = copy.deepcopy(network)
-        self.best_nats = math.inf
-        self.adam = torch.optim.AdamW(network.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=DECAY)
-        order = torch.randperm(len(data[0]), generator=torch.Generator().manual_seed(seed))
-        count = round(HELD_OUT * len(order))
-        self.held_out = [part[order[:count]] for part in data] if count >= LEAST_HELD_OUT else data
-        self.data = [part[order[count:]] for part in data] if count >= LEAST_HELD_OUT else data
-        self.step, self.spent, self.history = 0, 0.0, list[dict[str, float]]()
-
-    def run(self, checkpoint: Path | None, progress: bool) -> list[dict[str, float]]:
-        begin, before = time.process_time(), self.spent
-        validated = math.floor(before / self.seconds * VALIDATIONS)
-        with Meter("prior", progress) as meter:
-            while self.spent < self.seconds:
-                nats = self._advance(self.spent / self.seconds)
-                self.spent = before + time.process_time() - begin
-                meter.show(min(1.0, self.spent / self.seconds), nats=nats)
-                if (due := math.floor(self.spent / self.seconds * VALIDATIONS)) > validated or self.step == 1:
-                    validated = due
-                    self._validate()
-                    if checkpoint is not None:
-                        save_checkpoint(checkpoint, *self.held())
-                    if self._overfits():
-                        break
-        self._validate()
-        self.network.load_state_dict(self.best.state_dict())
-        return self.history
-
-    def _advance(self, done: float) -> float:
-        """One step; what it depends on beside the weights is the number of the step."""
-        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self.step)
-        rows = torch.randint(len(self.data[0]), (min(BATCH, len(self.data[0])),), generator=generator)
-        bins, numbers, given = (part[rows] for part in self.data)
-        open_ = torch.rand(given.shape, generator=generator) < OPEN
-        open_ |= torch.rand(len(given), 1, generator=generator) < OPEN
-        falling = 1.0 if done < 0.3 else 0.5 * (1 + math.cos(math.pi * min(1.0, (done - 0.3) / 0.7)))
-        for group in self.adam.param_groups:
-            group["lr"] = RATE * min(1.0, (self.step + 1) / WARM) * falling
-        loss = self._nats(self.network, bins, numbers, _with_openness(given, open_))
-        self.adam.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.network.parameters(), 5.0)
-        self.adam.step()
-        self.step += 1
-        keep = min(SMOOTH, (1 + self.step) / (10 + self.step))
-        with torch.no_grad():
-            for average, current in zip(self.average.parameters(), self.network.parameters(), strict=True):
-                average.lerp_(current, 1 - keep)
-        return loss.item()
-
-    @staticmethod
-    def _nats(network: nn.Module, bins: Tensor, numbers: Tensor, given: Tensor) -> Tensor:
-        """Mean cross-entropy of a row."""
-        logits = network(bins, numbers, given if given.shape[1] else None)
-        return nn.functional.cross_entropy(logits.flatten(0, 1), bins.flatten()) * bins.shape[1]
-
-    @torch.inference_mode()
-    def _validate(self) -> None:
-        bins, numbers, given = (part[:AT_ONCE] for part in self.held_out)
-        told = _with_openness(given, torch.zeros_like(given, dtype=torch.bool))
-        nats = float(self._nats(self.average, bins, numbers, told))
-        self.history.append({"step": float(self.step), "seconds": round(self.spent, 1), "nats": nats})
-        if nats < self.best_nats:
-            self.best_nats = nats
-            self.best.load_state_dict(self.average.state_dict())
-
-    def _overfits(self) -> bool:
-        """Whether held-out rows have been described worse and worse for a quarter of the validations."""
-        since = [row["nats"] > self.best_nats for row in self.history[-VALIDATIONS // 4 :]]
-        return len(since) >= VALIDATIONS // 4 and all(since)
-
-    def held(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        tensors: dict[str, Tensor] = {}
-        for name, part in (("network", self.network), ("average", self.average), ("best", self.best)):
-            tensors |= {f"{name}.{key}": value.clone() for key, value in part.state_dict().items()}
-        for number, moments in self.adam.state_dict()["state"].items():
-            tensors |= {f"adam.{number}.{key}": torch.as_tensor(value) for key, value in moments.items()}
-        facts = {"step": self.step, "spent": self.spent, "history": self.history, "best_nats": self.best_nats}
-        return tensors, facts
-
-    def restore(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-        try:
-            for name, part in (("network", self.network), ("average", self.average), ("best", self.best)):
-                part.load_state_dict(
-                    {k.removeprefix(f"{name}."): v for k, v in tensors.items() if k.startswith(f"{name}.")}
-                )
-            state: dict[int, dict[str, Tensor]] = {}
-            for key, value in tensors.items():
-                if key.startswith("adam."):
-                    _, number, what = key.split(".")
-                    state.setdefault(int(number), {})[what] = value
-            self.adam.load_state_dict({**self.adam.state_dict(), "state": state})
-            self.step, self.spent = int(facts["step"]), float(facts["spent"])
-            self.history, self.best_nats = list(facts["history"]), float(facts["best_nats"])
-        except (KeyError, RuntimeError, ValueError) as error:
-            line = str(error).splitlines()[0]
-            raise GeoGAEError(f"the checkpoint belongs to another prior ({line}); fit without resume") from None
+def _nats(network: MaskedNetwork, batch: list[Tensor], generator: torch.Generator) -> Tensor:
+    """Mean cross-entropy of a row."""
+    bins, numbers, given = batch
+    logits = network(bins, numbers, opened(given, generator) if given.shape[1] else None)
+    return nn.functional.cross_entropy(logits.flatten(0, 1), bins.flatten()) * bins.shape[1]

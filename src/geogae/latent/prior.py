@@ -19,6 +19,7 @@ from geogae.autoencoders.base import State
 from geogae.errors import GeoGAEError
 
 PRIORS: dict[str, str] = {  # where each is
+    "flow": "geogae.latent.flow:FlowPrior",
     "autoregressive": "geogae.latent.autoregressive:AutoregressivePrior",
     "gaussian": "geogae.latent.prior:GaussianPrior",
     "mixture": "geogae.latent.mixture:MixturePrior",

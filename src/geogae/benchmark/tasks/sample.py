@@ -19,7 +19,7 @@ from geogae.graph import Graph
 from geogae.latent.rules import is_connected
 
 PAIRS, STEPS = 200, 9
-CORE_MINUTES = 2.0  # of a prior of a few hundred graphs
+CORE_MINUTES = 1.0  # of a prior of a few hundred graphs
 BINS = 32
 
 

@@ -1,0 +1,244 @@
+"""The flow prior: flow matching (Lipman et al. 2023) with a residual network, an ordinary differential equation.
+
+A point starts as a standard normal vector at time 0 and moves to a z, blurred by BLUR, at time 1. On a straight way
+from x0 to x1 it is at x = (1 - (1 - BLUR) t) x0 + t x1; the network guesses x1 from x and t, and the velocity follows.
+The equation is solved in steps, forwards to draw and backwards to find the normal vector of a z.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
+
+from geogae.autoencoders.base import State, check_number
+from geogae.errors import GeoGAEError
+from geogae.latent.fitting import fit_network, opened, with_openness
+from geogae.latent.prior import Given, Prior, check_rows, normal_log_density, property_columns, tensors_of
+
+BLUR = 0.03  # deviation around each z, in units of the deviation of each number
+WIDTH, BLOCKS = 512, 4
+RATE, DECAY = 1e-3, 0.01  # Adam's step, and the decay of weights
+STEPS = 60  # of the equation
+HEAVIEST = 20.0  # weight of a guess late on the way, at most
+PROBES = 8  # random directions that estimate a divergence
+AT_ONCE = 4096  # vectors
+
+
+class FlowNetwork(nn.Module):
+    """x1 (B, m) from x (B, m), the time (B,) and conditions (B, c)."""
+
+    def __init__(self, m: int, given: int = 0, *, width: int = WIDTH, blocks: int = BLOCKS) -> None:
+        super().__init__()
+        self.frequencies: Tensor
+        self.register_buffer("frequencies", torch.exp(torch.linspace(0, math.log(1000), 32)), persistent=False)
+        self.when = nn.Sequential(nn.Linear(64 + given, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU())
+        self.first = nn.Linear(m, width)
+        self.norms = nn.ModuleList(nn.LayerNorm(width, elementwise_affine=False) for _ in range(blocks))
+        self.shifts = nn.ModuleList(nn.Linear(width, 3 * width) for _ in range(blocks))
+        self.wide = nn.ModuleList(nn.Linear(width, 2 * width) for _ in range(blocks))
+        self.narrow = nn.ModuleList(nn.Linear(2 * width, width) for _ in range(blocks))
+        self.last = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, m))
+        for shift in self.shifts:
+            nn.init.zeros_(shift.weight)  # type: ignore[arg-type]
+            nn.init.zeros_(shift.bias)  # type: ignore[arg-type]
+
+    def forward(self, x: Tensor, t: Tensor, given: Tensor | None = None) -> Tensor:
+        angles = t[:, None] * self.frequencies
+        told = [angles.sin(), angles.cos(), *([] if given is None else [given])]
+        when = self.when(torch.cat(told, dim=1))
+        hidden = self.first(x)
+        for norm, shift, wide, narrow in zip(self.norms, self.shifts, self.wide, self.narrow, strict=True):
+            offset, scale, gate = shift(when).chunk(3, dim=1)
+            hidden = hidden + (1 + gate) * narrow(nn.functional.silu(wide(norm(hidden) * (1 + scale) + offset)))
+        return self.last(hidden)
+
+
+class FlowPrior(Prior):
+    """See the module; ``log_prob`` is an estimate with PROBES random directions, the same ones each time."""
+
+    name = "flow"
+
+    def __init__(self) -> None:
+        self.basis = np.empty((0, 0))  # (m, m): numbers are z · basis, standardised
+        self.history: list[dict[str, float]] = []
+
+    @property
+    def m(self) -> int:
+        return len(self.basis)
+
+    def fit(
+        self,
+        z: NDArray[np.floating],
+        properties: Mapping[str, ArrayLike] | None = None,
+        *,
+        core_minutes: float = 10.0,
+        basis: NDArray[np.floating] | None = None,
+        seed: int = 0,
+        checkpoint: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        progress: bool = False,
+        **_: Any,
+    ) -> Self:
+        """As :meth:`geogae.latent.autoregressive.AutoregressivePrior.fit`."""
+        check_number("core_minutes", core_minutes, float, 1e-3, 1e6)
+        rows = check_rows(z)
+        if len(rows) < 2:
+            raise GeoGAEError(f"a prior is fitted to the z of at least 2 graphs, not {len(rows)}")
+        self.conditions, values = property_columns(properties, len(rows))
+        self.basis = np.eye(rows.shape[1]) if basis is None else np.asarray(basis, dtype=np.float64)
+        numbers = rows @ self.basis
+        self.center, self.scale = numbers.mean(0), numbers.std(0).clip(1e-6 * max(float(numbers.std()), 1e-9))
+        self.given_center, self.given_scale = values.mean(0), values.std(0) + 1e-9
+        data = [torch.from_numpy((numbers - self.center) / self.scale).float()]
+        data.append(torch.from_numpy((values - self.given_center) / self.given_scale).float())
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            self.network = FlowNetwork(self.m, 2 * len(self.conditions))
+        self.history = fit_network(
+            self.network, data, _error, core_minutes=core_minutes, rate=RATE, decay=DECAY, seed=seed,
+            checkpoint=None if checkpoint is None else Path(checkpoint), resume=resume, progress=progress,
+        )  # fmt: skip
+        self.network.eval()
+        return self
+
+    # -- the map ------------------------------------------------------------------------------------------------------
+
+    @torch.inference_mode()
+    def from_normal(
+        self, u: NDArray[np.floating], given: Given | None = None, guidance: float = 1.0
+    ) -> NDArray[np.float32]:
+        check_number("guidance", guidance, float, 0, 100)
+        u = check_rows(u, self.m)
+        told = self._told(given, len(u))
+        parts = [np.empty((0, self.m))]
+        for begin in range(0, len(u), AT_ONCE):
+            x, own = self._part(u, told, begin)
+            for t, following in _times():
+                x = self._stepped(x, t, following, own, guidance)
+            parts.append(x.double().numpy())
+        numbers = np.concatenate(parts) * self.scale + self.center
+        return np.linalg.solve(self.basis.T, numbers.T).T.astype(np.float32)
+
+    @torch.inference_mode()
+    def to_normal(self, z: NDArray[np.floating], given: Given | None = None) -> NDArray[np.float64]:
+        numbers = (check_rows(z, self.m) @ self.basis - self.center) / self.scale
+        told = self._told(given, len(numbers))
+        parts = [np.empty((0, self.m))]
+        for begin in range(0, len(numbers), AT_ONCE):
+            x, own = self._part(numbers, told, begin)
+            for t, following in reversed(_times()):
+                x = self._back(x, t, following, own)
+            parts.append(x.double().numpy())
+        return np.concatenate(parts)
+
+    def log_prob(self, z: NDArray[np.floating], given: Given | None = None) -> NDArray[np.float64]:
+        """Of the normal vector, less the integral of the divergence on the way."""
+        numbers = (check_rows(z, self.m) @ self.basis - self.center) / self.scale
+        told = self._told(given, len(numbers))
+        volume = np.linalg.slogdet(self.basis)[1] - np.log(self.scale).sum()
+        generator = torch.Generator().manual_seed(0)
+        probes = torch.randint(0, 2, (PROBES, self.m), generator=generator).float() * 2 - 1
+        densities = [np.empty(0)]
+        for begin in range(0, len(numbers), AT_ONCE):
+            x, own = self._part(numbers, told, begin)
+            divergence = torch.zeros(len(x), dtype=torch.float64)
+            for t, following in reversed(_times()):
+                with torch.inference_mode():
+                    before = self._back(x, t, following, own)
+                middle = ((before + x) / 2).clone()
+                divergence += (following - t) * self._divergence(middle, (t + following) / 2, own, probes)
+                x = before.clone()
+            densities.append(normal_log_density(x.double().numpy()) - divergence.numpy() + volume)
+        return np.concatenate(densities)
+
+    def _part(self, rows: NDArray[np.float64], told: Tensor | None, begin: int) -> tuple[Tensor, Tensor | None]:
+        part = slice(begin, begin + AT_ONCE)
+        return torch.from_numpy(rows[part]).float(), None if told is None else told[part]
+
+    def _velocity(self, x: Tensor, t: float, told: Tensor | None, guidance: float = 1.0) -> Tensor:
+        when = torch.full((len(x),), t)
+        guess = self.network(x, when, told)
+        if told is not None and guidance != 1:
+            free = self.network(x, when, torch.zeros_like(told))
+            guess = free + guidance * (guess - free)
+        return (guess - (1 - BLUR) * x) / (1 - (1 - BLUR) * t)
+
+    def _stepped(self, x: Tensor, t: float, following: float, told: Tensor | None, guidance: float) -> Tensor:
+        """Heun's step."""
+        first = self._velocity(x, t, told, guidance)
+        second = self._velocity(x + (following - t) * first, following, told, guidance)
+        return x + (following - t) * (first + second) / 2
+
+    def _back(self, x: Tensor, t: float, following: float, told: Tensor | None) -> Tensor:
+        """The inverse of a step, by iteration: where a step leads to x."""
+        before = self._stepped(x, following, t, told, 1.0)
+        for _ in range(4):
+            before = before + x - self._stepped(before, t, following, told, 1.0)
+        return before
+
+    def _divergence(self, x: Tensor, t: float, told: Tensor | None, probes: Tensor) -> Tensor:
+        """The trace of the velocity's Jacobian (B,), as random directions estimate it."""
+        x = x.requires_grad_(True)
+        velocity = self._velocity(x, t, told)
+        found = torch.zeros(len(x), dtype=torch.float64)
+        for number, probe in enumerate(probes):
+            again = number + 1 < len(probes)
+            [slope] = torch.autograd.grad(velocity, x, probe.expand_as(x), retain_graph=again)
+            found += (slope * probe).sum(1).double() / len(probes)
+        return found.detach()
+
+    def _told(self, given: Given | None, count: int) -> Tensor | None:
+        """Conditions and which of them are given, (count, 2c)."""
+        if not self.conditions:
+            self.given_columns(given, count)  # an error if there are any
+            return None
+        columns = (self.given_columns(given, count) - self.given_center) / self.given_scale
+        return with_openness(torch.from_numpy(columns).float(), torch.from_numpy(np.isnan(columns)))
+
+    # -- state --------------------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        arrays = {"basis": self.basis, "center": self.center, "scale": self.scale,
+                  "given_center": self.given_center, "given_scale": self.given_scale}  # fmt: skip
+        network = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}
+        return State(tensors_of(arrays) | network, {"conditions": list(self.conditions)})
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        prior = cls()
+        prior.conditions = tuple(state.facts["conditions"])
+        names = ("basis", "center", "scale", "given_center", "given_scale")
+        own = [state.tensors[name].numpy() for name in names]
+        prior.basis, prior.center, prior.scale, prior.given_center, prior.given_scale = own
+        prior.network = FlowNetwork(prior.m, 2 * len(prior.conditions))
+        prior.network.load_state_dict(
+            {name.removeprefix("network."): t for name, t in state.tensors.items() if name.startswith("network.")}
+        )
+        prior.network.eval()
+        return prior
+
+
+def _times() -> list[tuple[float, float]]:
+    """Begin and end of each step; the noise that is left falls by the same factor in each."""
+    left = BLUR ** np.linspace(0, 1, STEPS + 1)
+    times = ((1 - left) / (1 - BLUR)).clip(0, 1).tolist()
+    return list(pairwise(times))
+
+
+def _error(network: FlowNetwork, batch: list[Tensor], generator: torch.Generator) -> Tensor:
+    """Mean squared error of the velocity, the last of the way weighted no more than HEAVIEST."""
+    x1, given = batch
+    x0 = torch.randn(x1.shape, generator=generator)
+    t = torch.sigmoid(torch.randn(len(x1), generator=generator))  # most of what is to be decided is halfway
+    left = (1 - (1 - BLUR) * t)[:, None]
+    guess = network(left * x0 + t[:, None] * x1, t, opened(given, generator) if given.shape[1] else None)
+    return ((guess - x1).square() / left.square().clamp(min=1 / HEAVIEST)).mean()
