@@ -162,7 +162,7 @@ def start_of(
 
 
 def wrong_pairs(balls: NDArray[np.float32], topology: Graph) -> int:
-    """Pairs of nodes that the intersection rule reads wrongly, or by a hair; not all of them where balls are crowded."""
+    """Pairs of nodes that the intersection rule reads wrongly, or by a hair; not all where balls are crowded."""
     if topology.n > LARGE:
         centers = np.ascontiguousarray(balls[:, :-1].T, dtype=np.float64)
         radii = RADIUS_SCALE * softplus(balls[:, -1].astype(np.float64))
