@@ -35,7 +35,7 @@ def intersection_rule(centers: NDArray[np.floating], radii_raw: NDArray[np.float
     """The edges of a cloud, (E, 2), i < j: joined if and only if the margin is positive (eq. 4)."""
     points, radii = np.ascontiguousarray(centers, dtype=np.float64), softplus(radii_raw.astype(np.float64))
     if len(points) > LARGE and np.isfinite(points).all() and np.isfinite(radii).all():
-        return _joined_near(points, radii)
+        return _joined_near(points, radii.astype(np.float64))
     return _joined(points, radii)
 
 

@@ -124,9 +124,7 @@ def _select(points, radii, names, point, far, square, other, found):
 
 @njit(cache=True, nogil=True)
 def _grid(points, radii, reach):
-    """The axes of the grid (-1 where there are fewer), where it begins, widths and numbers of cells, and the radius
-    of the largest ordinary ball.
-    """
+    """The axes of the grid (-1 for none), where it begins, widths and numbers of cells, the largest ordinary radius."""
     dim, n = points.shape
     usual = np.sort(radii)[min(n - 1, int(ORDINARY * n))]
     extents, lows = np.empty(dim), np.empty(dim)

@@ -71,7 +71,7 @@ class Try(NamedTuple):
 def tries(recipe: Recipe, dim: int, large: bool = False) -> Iterator[Try]:
     """The first try is the paper's loss as it stands; the others alternate small and large noise and take longer.
 
-    Those of a large graph begin less hot: in the heat all pairs are near.
+    Those of a large graph begin less hot, as in the heat all pairs are near, and none is a drawing, which takes long.
     """
     plain = Try(recipe.start, recipe.steps, recipe.gamma, recipe.temperature, recipe.temperature)
     yield plain
@@ -79,7 +79,7 @@ def tries(recipe: Recipe, dim: int, large: bool = False) -> Iterator[Try]:
         steps = recipe.steps * 2 ** min(k, 5)
         if recipe.start == "random":
             yield plain
-        elif k == DRAWING_TRY and dim == 3:
+        elif k == DRAWING_TRY and dim == 3 and not large:
             yield plain._replace(start="drawing", steps=steps)
         else:
             noise = NOISE if k % 2 else 5 * NOISE

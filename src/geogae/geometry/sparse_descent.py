@@ -154,7 +154,7 @@ def descend_near(
                 for k in range(rows_now):
                     d += (centers[k, i] - listed_centers[k, i]) ** 2
                 moved = max(moved, math.sqrt(d) + max(radii[i] - listed_radii[i], f32(0)))
-            stale = 2 * moved > skin
+            stale = bool(2 * moved > skin)
         if stale:
             if builds > 0:  # so that to search the pairs costs as much as to use them
                 skin = min(max(skin * f32(1.25 if examined > SEARCH * used else 0.8), f32(0.2)), f32(10))
