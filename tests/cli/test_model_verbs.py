@@ -367,7 +367,7 @@ def test_where_values_come_from(run: Run) -> None:
         ("b", ["--epochs", 1, "--seed", 5], (5, 1, None, None)),
         ("c", ["--minutes", 5, "--set", "epochs=1"], (3, 1, 5, None)),
         ("d", ["--set", "epochs=1", "--set", "seed=0", "--set", "minutes=none"], (0, 1, None, None)),
-        ("e", ["--core-minutes", 2], (3, None, None, 2)),
+        ("e", ["--core-minutes", 0.003], (3, None, None, 0.003)),
         ("f", ["--core-minutes", 2, "--minutes", 5, "--set", "epochs=1"], (3, 1, 5, 2)),
     ):
         assert run("train", "my.toml", "--data", "graphs.jsonl", "--out", name, *options).code == 0
