@@ -4,7 +4,7 @@ GEOGAE_DATA=… python benchmarks/geometry.py exact MUTAG AIDS …   # exact clo
 GEOGAE_DATA=… python benchmarks/geometry.py relabel              # the same cloud however nodes are numbered
 GEOGAE_DATA=… python benchmarks/geometry.py speed                # against the paper's plain reading, side by side
 python benchmarks/geometry.py kernels                            # numba, eager torch, torch.compile
-python benchmarks/geometry.py scaling                            # from 100 to 4,000 nodes, with peak memory
+python benchmarks/geometry.py scaling                            # from 1,000 to 20,000 nodes, with peak memory
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import torch
 
 import geogae
 from geogae import Graph, datasets
-from geogae.geometry.descent import fit_topology, merge_adjacent_twins
+from geogae.geometry.descent import merge_adjacent_twins
 from geogae.geometry.differentiable import focal, margins
 from geogae.geometry.fitting import canonicalise, fit_clouds
 from geogae.geometry.kernel import sphere_gradient
@@ -240,58 +240,86 @@ def kernels() -> None:
     record("geometry", "kernels", {"threads": 1}, rows, time.perf_counter() - begin)
 
 
+def _grid(n: int) -> nx.Graph:
+    return nx.convert_node_labels_to_integers(nx.grid_2d_graph(round(n**0.5), round(n**0.5)))
+
+
+KINDS: dict[str, tuple[Callable[[int], nx.Graph], int]] = {  # kind → graph of about n nodes, and its dimension
+    "tree": (lambda n: nx.random_labeled_tree(n, seed=0), 6),
+    "grid": (_grid, 4),
+    "preferential attachment": (lambda n: nx.barabasi_albert_graph(n, 1, seed=0), 9),
+    "random": (lambda n: nx.gnm_random_graph(n, 2 * n, seed=0), 12),
+}
+SIZES = (1000, 2000, 5000, 10_000, 20_000)
+
+
 def _fit_one(kind: str, n: int, pipe: Any) -> None:
-    made = nx.random_labeled_tree(n, seed=0) if kind == "tree" else nx.gnm_random_graph(n, 2 * n, seed=0)
-    graph = geogae.formats.from_networkx(made)
-    fit_topology(canonicalise(geogae.formats.from_networkx(nx.path_graph(5))).topology, 6, Recipe())  # compile first
-    start = time.perf_counter()
+    make, dim = KINDS[kind]
+    warm = [geogae.formats.from_networkx(graph) for graph in (nx.path_graph(70), nx.path_graph(1100))]
+    fit_clouds(warm, dim, cache=False, steps=1, tries=1)  # compile first
+    graph = geogae.formats.from_networkx(make(n))
+    start = time.process_time()
     topology = canonicalise(graph).topology
-    labelled = time.perf_counter()
+    labelled = time.process_time()
     core, _ = merge_adjacent_twins(topology)
-    dim = 6 if kind == "tree" else 12
-    [cloud] = fit_clouds([graph], dim, cache=False, tries=1)
-    end = time.perf_counter()
+    [cloud] = fit_clouds([graph], dim, cache=False, tries=1, n_jobs=1)
+    end = time.process_time()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # GiB
     pipe.send(
-        {"kind": kind, "n": n, "dim": dim, "balls": core.n, "labelling_seconds": round(labelled - start, 3),
+        {"kind": kind, "n": graph.n, "dim": dim, "balls": core.n, "labelling_seconds": round(labelled - start, 3),
          "fit_seconds": round(end - labelled, 2), "steps": cloud.steps, "exact": cloud.exact,
          "peak_gib": round(peak, 2)}
     )  # fmt: skip
 
 
-def scaling() -> None:
-    """Time and memory of one graph from 100 to 4,000 nodes, each in a process of its own."""
+def scaling(kinds: list[str], sizes: tuple[int, ...] = SIZES, limit: float = 300.0) -> None:
+    """Processor time and memory of one graph, each in a process of its own; no larger one once ``limit`` is passed."""
     begin = time.perf_counter()
     context = multiprocessing.get_context("spawn")
-    rows = []
-    for kind in ("tree", "random"):
-        for n in (100, 200, 500, 1000, 2000, 4000):
+    rows: list[dict[str, Any]] = []
+    for kind in kinds:
+        for n in sizes:
             receive, send = context.Pipe()
             process = context.Process(target=_fit_one, args=(kind, n, send))
             process.start()
             rows.append(receive.recv())
             process.join()
             print(rows[-1], flush=True)
-    record("geometry", "scaling", {"tries": 1, "random": "2n edges"}, rows, time.perf_counter() - begin)
+            if rows[-1]["fit_seconds"] > limit:
+                break
+    config = {"tries": 1, "seconds": "processor time, one core", "exponents": exponents(rows), "limit": limit}
+    record("geometry", "scaling", config, rows, time.perf_counter() - begin)
     plot_scaling(rows)
+
+
+def exponents(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """k of time ~ n^k by kind, least squares in logarithms."""
+    slopes = {}
+    for kind in dict.fromkeys(row["kind"] for row in rows):
+        n, seconds = np.array([(row["n"], row["fit_seconds"]) for row in rows if row["kind"] == kind]).T
+        if len(n) > 1:
+            slopes[kind] = round(float(np.polyfit(np.log(n), np.log(np.maximum(seconds, 1e-3)), 1)[0]), 2)
+    return slopes
 
 
 def plot_scaling(rows: list[dict[str, Any]]) -> None:
     from matplotlib.figure import Figure
 
+    slopes = exponents(rows)
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
-    for kind in ("tree", "random"):
+    for kind in dict.fromkeys(row["kind"] for row in rows):
         chosen = [row for row in rows if row["kind"] == kind]
         n = [row["n"] for row in chosen]
-        label = f"{kind} (d={chosen[0]['dim']})"
+        label = f"{kind} (d={chosen[0]['dim']}), n^{slopes.get(kind, float('nan')):.2f}"
         left.loglog(n, [row["fit_seconds"] for row in chosen], "o-", label=label)
         right.loglog(n, [1e3 * row["fit_seconds"] / max(1, row["steps"]) for row in chosen], "o-", label=label)
-    left.set(xlabel="nodes", ylabel="seconds to exact", title="Fitting one graph, one core")
+    left.set(xlabel="nodes", ylabel="seconds of one core", title="Fitting one graph")
     right.set(xlabel="nodes", ylabel="milliseconds a step", title="One step")
     for axes in (left, right):
         axes.grid(alpha=0.3)
-        axes.legend(frameon=False)
+    left.legend(frameon=False)
+    PICTURES.mkdir(exist_ok=True)
     figure.savefig(PICTURES / "scaling.png", dpi=110)
 
 
@@ -299,9 +327,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=("exact", "relabel", "speed", "kernels", "scaling"))
     parser.add_argument("datasets", nargs="*", default=list(GOALS))
+    parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=list(KINDS), help="of graphs, for scaling")
     chosen = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    parts: dict[str, Callable[[], None]] = {"relabel": relabel, "speed": speed, "kernels": kernels, "scaling": scaling}
+    parts: dict[str, Callable[[], None]] = {
+        "relabel": relabel,
+        "speed": speed,
+        "kernels": kernels,
+        "scaling": lambda: scaling(chosen.kinds),
+    }
     exact(chosen.datasets) if chosen.part == "exact" else parts[chosen.part]()
 
 

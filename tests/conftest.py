@@ -13,6 +13,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch comes: two workers
 
 from geogae.cli import main
 from geogae.datasets import qm9
+from geogae.geometry.compiling import compile_kernels
 from shell import Result, Run
 
 settings.register_profile("geogae", deadline=None, derandomize="CI" in os.environ)  # a busy machine is no bug
@@ -25,6 +26,12 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GEOGAE_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def compiled() -> None:
+    """So that no test finds in its log that kernels are compiled."""
+    compile_kernels()
 
 
 @pytest.fixture

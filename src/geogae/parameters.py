@@ -29,7 +29,7 @@ class ArchitectureParameters(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         **parameters: Any,
     ) -> None:
         defaults = autoencoders.defaults(architecture)
-        _check_names(parameters, architecture, defaults)
+        check_names(parameters, architecture, defaults)
         self.architecture = architecture
         self.latent_dim, self.attributes, self.device, self.seed = latent_dim, attributes, device, seed
         for name, default in defaults.items():
@@ -60,7 +60,7 @@ class ArchitectureParameters(BaseEstimator):  # type: ignore[misc]  # scikit-lea
             kept = {name: value for name, value in self.get_params().items() if name in SHARED}
             self.__init__(**{**kept, **values, "architecture": architecture})  # type: ignore[misc]
             return self
-        _check_names(values, architecture, self.defaults(architecture))
+        check_names(values, architecture, self.defaults(architecture))
         for name, value in values.items():
             setattr(self, name, value)
         return self
@@ -86,6 +86,6 @@ class ArchitectureParameters(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         return tags
 
 
-def _check_names(given: Iterable[str], architecture: str, valid: Collection[str]) -> None:
+def check_names(given: Iterable[str], architecture: str, valid: Collection[str]) -> None:
     if unknown := [name for name in given if name not in valid]:
         raise GeoGAEError(f"{unknown[0]!r} is no parameter of {architecture}; valid are {', '.join(valid)}")

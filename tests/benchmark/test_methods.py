@@ -207,6 +207,6 @@ def test_data_that_the_paper_does_not_know() -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_parameters_that_are_none(name: str) -> None:
-    with pytest.raises(GeoGAEError, match=r"colour.*; valid are .*dim, order"):
+    with pytest.raises(GeoGAEError, match=r"colour.*; valid are .*(dim, order|latent_dim)"):
         made(name, colour="red")
     assert made(name, "MUTAG", seed=3)  # a baseline draws nothing

@@ -20,16 +20,14 @@ RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 def test_the_report_of_a_run(open_page: Open, tmp_path: Path) -> None:
     train, validation, test = datasets.split(datasets.load("MUTAG"), 0)
     model = GeoGAE(latent_dim=32, attributes="decoded").fit(train, validation=validation)
-    history = [{"seconds": 60 * k, "validation_f1": 0.5 + k / 40, "validation_exact": k / 30, "loss_total": 1 / (1 + k),
-                "validation_size_error": 3 / (1 + k)} for k in range(12)]  # fmt: skip
     path = tmp_path / "report.html"
     run_report(
-        model, test, path, train=train, history=history, dataset="MUTAG", name="MUTAG, z of 32 numbers",
+        model, test, path, train=train, history=model.history_, dataset="MUTAG", name="MUTAG, z of 32 numbers",
         elements=models.ELEMENTS, bonds=models.BONDS,
     )  # fmt: skip
     page = open_page(path, width=1320, height=1500)
     titles = page.locator("section h2").all_inner_texts()
-    assert titles[:4] == ["Scores", "Training", "Size", "Worst graphs"] and titles[-1] == "Configuration"
+    assert titles[:3] == ["Scores", "Size", "Worst graphs"] and titles[-1] == "Configuration"
     scores = model.evaluate(test)
     assert f"{100 * scores['f1']:.2f} %" in page.locator(".tiles").inner_text()
     bars = page.locator(".bars-block").inner_text()
@@ -37,6 +35,17 @@ def test_the_report_of_a_run(open_page: Open, tmp_path: Path) -> None:
     assert page.locator(".pair").count() == 12
     IMAGES.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=IMAGES / "report.png")
+
+
+def test_curves_of_a_run(open_page: Open, tmp_path: Path) -> None:
+    graphs = datasets.load("MUTAG")[:40]
+    model = GeoGAE("linear", latent_dim=16).fit(graphs)
+    names = ("loss_total", "validation_f1", "validation_exact", "validation_size_error")
+    history = [{"seconds": 60.0 * k, **dict.fromkeys(names, 1 / (1 + k))} for k in range(5)]
+    run_report(model, graphs, tmp_path / "report.html", history=history)
+    page = open_page(tmp_path / "report.html")
+    assert page.locator(".lines-block").count() == 3
+    assert page.locator(".lines-block").nth(1).locator("path.line").count() == 2
 
 
 def test_the_report_of_a_benchmark(open_page: Open, tmp_path: Path) -> None:

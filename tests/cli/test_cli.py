@@ -267,14 +267,16 @@ def test_demo(run: Run) -> None:
         [line] = [line for line in out.splitlines() if line.startswith(f"z of {m}")]
         assert "28 unseen graphs and back from so many numbers: 100 % exact, F1 100.0 % (fitted on 132 in" in line
     assert "the paper   F1 61.3" in out and "128 numbers" in out
-    model = ["shown/model", "shown/model/config.json", "shown/model/model.safetensors"]
-    pictures = ["shown/clouds.png", "shown/reconstructions.png"]
-    assert sorted(files()) == sorted(["shown", "shown/clouds.npz", *pictures, *model])
+    [weights] = Path("shown/model").glob("model-*.safetensors")
+    model = ["shown/model", "shown/model/config.json", str(weights)]
+    pictures, pages = ["shown/clouds.png", "shown/reconstructions.png"], ["shown/map.html", "shown/report.html"]
+    assert sorted(files()) == sorted(["shown", "shown/clouds.npz", *pictures, *pages, *model])
+    assert all(Path(page).resolve().as_uri() in out for page in pages)
     assert all(Path(picture).read_bytes().startswith(PNG) for picture in pictures)
     assert np.mean([cloud.exact for cloud in load_clouds("shown/clouds.npz")]) == 1
     test = geogae.datasets.split(geogae.datasets.load("MUTAG"), seed=0)[2]
     shown = geogae.GeoGAE.load("shown/model")
-    assert shown.latent_dim == 48 and shown.evaluate(test)["exact"] == 1
+    assert shown.latent_dim == 128 and shown.evaluate(test)["exact"] == 1
 
 
 def test_demo_without_a_place(run: Run) -> None:

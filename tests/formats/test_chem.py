@@ -89,7 +89,7 @@ def test_bad_smiles(smiles: str, message: str, capfd: pytest.CaptureFixture[str]
         (Graph(1, node_categorical=[-5]), "not a valid molecule"),
         (Graph(1, node_categorical=[500]), "not a valid molecule"),
         (Graph(2, [(0, 1)], node_categorical=[9, 9], edge_categorical=[2]), "not a valid molecule: Explicit valence"),
-        (Graph(1, node_categorical=[[6, 0, -1]]), "not a valid molecule"),
+        (Graph(1, node_categorical=[[6, 0, -2]]), "not a valid molecule"),  # -1: as many as valences leave open
     ],
 )
 def test_graphs_that_are_no_molecules(graph: Graph, message: str, capfd: pytest.CaptureFixture[str]) -> None:
@@ -106,7 +106,7 @@ INVALID = [
     Graph(2, [(0, 1)], node_categorical=[6, 6], edge_categorical=[12]),  # aromatic, but no ring
     Graph(1, node_categorical=[500]),
     Graph(1, node_categorical=[[6, 2**40]]),
-    Graph(1, node_categorical=[[6, 0, -1]]),
+    Graph(1, node_categorical=[[6, 0, -2]]),
 ]
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from families import plain, random_graph, shuffled
 from geogae.errors import GeoGAEError
+from geogae.geometry import cache as cache_module
 from geogae.geometry import fitting
 from geogae.geometry.cache import CloudCache, Fit
 from geogae.geometry.cloud import HyperballCloud
@@ -132,7 +133,7 @@ def test_another_version_is_a_miss(path: Path, fitted: list[int], monkeypatch: p
 @pytest.mark.parametrize("entry", [b"", b"nonsense", "text", None, 7])
 def test_a_foreign_entry_is_a_miss_and_is_replaced(path: Path, fitted: list[int], entry: Any) -> None:
     first = fit_clouds(GRAPHS, 4, cache=path)
-    change(path, "UPDATE clouds SET entry = ?", entry)
+    change(path, "UPDATE fits SET entry = ?", entry)
     again = fit_clouds(GRAPHS, 4, cache=path)
     assert len(fitted) == 6
     fit_clouds(GRAPHS, 4, cache=path)
@@ -144,7 +145,7 @@ def test_a_flipped_byte_is_a_miss(path: Path, fitted: list[int]) -> None:
     fit_clouds(GRAPHS[2], 4, cache=path)
     whole = path.read_bytes()
     with closing(sqlite3.connect(path)) as database:
-        (entry,) = database.execute("SELECT entry FROM clouds").fetchone()
+        (entry,) = database.execute("SELECT entry FROM fits").fetchone()
     where = whole.index(entry) + len(entry) // 2
     path.write_bytes(whole[:where] + bytes([whole[where] ^ 1]) + whole[where + 1 :])
     assert fit_clouds(GRAPHS[2], 4, cache=path)[0].exact and fitted == [9, 9]
@@ -219,9 +220,70 @@ def test_a_full_disk_costs_a_line(
         raise sqlite3.OperationalError("database or disk is full")
 
     cache = CloudCache(path)
-    monkeypatch.setattr(CloudCache, "_connect", full)
+    cache.write(many(2))
+    monkeypatch.setattr(CloudCache, "_connect_to_write", full)
     cache.write(many(3))
-    assert not cache.usable and cache.read(many(3)) == {} and len(caplog.messages) == 1
+    cache.write(many(4))
+    assert cache.read(many(4)).keys() == many(2).keys()  # what is there is still read
+    assert caplog.messages == [f"cannot add to the cloud cache {path}: database or disk is full; it is only read"]
+
+
+def test_a_file_that_can_only_be_read_is_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, fitted: list[int]
+) -> None:
+    """As on a read-only mount, named by the user or not."""
+    fit_clouds(GRAPHS[:2], 4, cache=path)
+
+    def forbidden(self: CloudCache) -> sqlite3.Connection:
+        raise sqlite3.OperationalError("attempt to write a readonly database")
+
+    monkeypatch.setattr(CloudCache, "_connect_to_write", forbidden)
+    assert CloudCache(path).read(many(1)) == {}
+    fit_clouds(GRAPHS, 4, cache=path)
+    assert sorted(fitted) == [3, 6, 9] and not caplog.messages
+    fit_clouds(GRAPHS, 4, cache=path)
+    assert sorted(fitted) == [3, 6, 9, 9]
+
+
+def test_reading_writes_nothing(path: Path) -> None:
+    assert CloudCache(path).read(many(3)) == {} and not path.exists()
+    CloudCache(path).write(many(3))
+    path.chmod(0o444)
+    before = path.read_bytes()
+    assert len(CloudCache(path).read(many(3))) == 3 and path.read_bytes() == before
+
+
+# -- size and age -----------------------------------------------------------------------------------------------
+
+
+def test_the_oldest_go_when_there_are_too_many(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEOGAE_CACHE_LIMIT", "0.2")
+    cache, fits = CloudCache(path), many(3000)
+    for k in range(0, 3000, 100):
+        cache.write(dict(list(fits.items())[k : k + 100]))
+    facts = cache.facts()
+    assert facts["limit"] == 200_000 and 100_000 < facts["bytes"] <= 220_000
+    kept = [key for key in fits if key in cache.read(fits)]
+    assert kept == list(fits)[-len(kept) :] and len(kept) == facts["entries"] > 100
+
+
+@pytest.mark.parametrize("limit", ["much", "-1", "nan", "inf"])
+def test_a_limit_that_is_none(path: Path, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    monkeypatch.setenv("GEOGAE_CACHE_LIMIT", limit)
+    with pytest.raises(GeoGAEError, match=rf"^GEOGAE_CACHE_LIMIT='{limit}' must be a number of megabytes, at least 0$"):
+        CloudCache(path)
+
+
+def test_fits_of_an_earlier_algorithm_are_dropped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    CloudCache(path).write(many(500))
+    change(path, "CREATE TABLE clouds (key BLOB PRIMARY KEY, entry BLOB)")  # as the first versions had it
+    monkeypatch.setattr(cache_module, "ALGORITHM", cache_module.ALGORITHM + 1)
+    cache = CloudCache(path)
+    assert cache.read(many(500)) == {} and cache.facts()["entries"] == 0
+    cache.write(many(2))
+    assert cache.facts()["entries"] == 2
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall() == [("fits",)]
 
 
 # -- processes --------------------------------------------------------------------------------------------------

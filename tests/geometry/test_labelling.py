@@ -298,3 +298,22 @@ def test_share_of_test_graphs_isomorphic_to_a_training_graph(name: str, share: f
     rng = np.random.default_rng(0)
     splits = (rng.permutation(form) for _ in range(300))
     assert np.mean([np.isin(s[held_out:], s[:train]).mean() for s in splits]) == pytest.approx(share, abs=0.015)
+
+
+# -- whatever stands for a graph ---------------------------------------------------------------------------------------
+
+
+def test_other_libraries_graphs_are_compared() -> None:
+    path = Graph(3, [(0, 1), (1, 2)])
+    assert isomorphic(nx.path_graph(3), path) and not isomorphic(nx.path_graph(3), nx.cycle_graph(3))
+    assert isomorphic(np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]]), nx.path_graph(3))
+    assert canonical_form(nx.path_graph(3)) == canonical_form(path)
+    with pytest.raises(GeoGAEError, match=r"^float cannot be read as a graph; give a geogae.Graph, a networkx.Graph"):
+        isomorphic(path, 1.5)
+
+
+def test_molecules_are_compared() -> None:
+    chem = pytest.importorskip("rdkit.Chem")
+    assert isomorphic("OCC", chem.MolFromSmiles("CCO")) and not isomorphic("CCO", "CCN")
+    assert isomorphic("CCO", "CCN", attributes=False)
+    assert canonical_form("OCC") == canonical_form("CCO")

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geogae.geometry.cloud import softplus
+from geogae.geometry.fitting import fit_clouds
 from geogae.geometry.ordering import NEAREST, ORDERS, axis_order, greedy_order
+from geogae.graph import Graph
 
 
 def algorithm_1(centers: np.ndarray, radii_raw: np.ndarray) -> list[int]:
@@ -77,3 +79,9 @@ def test_extreme_radii(order) -> None:  # type: ignore[no-untyped-def]
     """A radius that vanishes makes every other ball infinitely far: the order is still one."""
     centers, raw = np.arange(10.0).reshape(5, 2), np.full(5, -1e5)
     assert sorted(order(centers, raw)) == list(range(5))
+
+
+def test_an_order_is_registered_with_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ORDERS, "by radius", lambda centers, radii_raw: np.argsort(radii_raw, kind="stable"))
+    (cloud,) = fit_clouds([Graph(4, [(0, 1), (0, 2), (0, 3)])], 3, order="by radius", cache=False)
+    assert (np.diff(cloud.ordered().radii_raw) >= 0).all()

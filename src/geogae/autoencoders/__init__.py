@@ -19,6 +19,7 @@ __all__ = [
     "defaults",
     "evaluate",
     "find",
+    "parameters_of",
     "reconstruct",
 ]
 
@@ -43,5 +44,10 @@ def find(name: str) -> type[Autoencoder[Any]]:
 
 def defaults(name: str) -> dict[str, Any]:
     """The parameters of an architecture and their defaults, in the order of its constructor."""
-    signature = inspect.signature(find(name).__init__)
+    return parameters_of(find(name))
+
+
+def parameters_of(autoencoder: type[Autoencoder[Any]]) -> dict[str, Any]:
+    """The keyword arguments of a constructor and their defaults, in their order."""
+    signature = inspect.signature(autoencoder.__init__)
     return {name: parameter.default for name, parameter in signature.parameters.items() if name != "self"}

@@ -103,7 +103,7 @@ class _Found(NamedTuple):
 
     graph: NDArray[np.int64]
     colour: NDArray[np.int64]
-    count: NDArray[np.int64]
+    count: NDArray[np.int64]  # type: ignore[assignment]  # tuple has a method of this name
     statistics: NDArray[np.float64]  # (G, s)
 
     @classmethod

@@ -19,6 +19,7 @@ import typer
 
 from geogae.cli import (
     benchmark,
+    cache,
     cloud,
     datasets,
     demo,
@@ -62,6 +63,7 @@ for verb in (
 ):
     app.command()(verb)
 app.add_typer(presets.presets, name="presets")
+app.add_typer(cache.cache, name="cache")
 app.add_typer(benchmark.benchmark, name="benchmark")
 
 MAX_NUMBER = 2**63 - 1  # what numpy and torch can hold

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 DIM = 3  # discs: the smallest dimension in which all of MUTAG is exact
 SHOWN = 6  # graphs in a picture
+ELEMENTS, BONDS = ["C", "N", "O", "F", "I", "Cl", "Br"], [12, 1, 2, 3]  # that MUTAG's categories stand for
 SMALL = 48  # a z that no longer holds the numbers of a cloud
 STRIDE, TIMES = 15, 3  # every 15th graph is renumbered three times
 NEXT = """
@@ -31,7 +32,8 @@ def demo(
 ) -> None:
     """Graphs become clouds, clouds become vectors, and all the way back, on the embedded MUTAG.
 
-    Fits clouds and proves them exact, encodes and decodes unseen graphs, and draws them beside what came back.
+    Fits clouds and proves them exact, encodes and decodes unseen graphs, and draws them beside what came back. Ends
+    with two pages to open in a browser: a map of the graphs, and a report.
 
     \b
     Examples:
@@ -93,10 +95,12 @@ def _show_model(graphs: list[Graph], out: Path) -> None:
     from geogae import datasets
     from geogae.benchmark.paper import paper
     from geogae.estimator import GeoGAE
+    from geogae.pages.explore import explore
+    from geogae.pages.run_report import run_report
     from geogae.plots import plot_reconstructions
 
     train, validation, test = datasets.split(graphs, seed=0)
-    for m in (None, SMALL):
+    for m in (SMALL, None):
         model = GeoGAE.from_preset("mutag", **({"latent_dim": m} if m else {}))
         began = perf_counter()
         model.fit(train, validation=validation)
@@ -114,3 +118,8 @@ def _show_model(graphs: list[Graph], out: Path) -> None:
     model.save(out / "model")
     plot_reconstructions(model.reconstruct(test[:SHOWN]), out / "reconstructions.png")
     _say("saved", f"{out}/clouds.png, reconstructions.png, clouds.npz and model/")
+    drawn: dict[str, Any] = {"elements": ELEMENTS, "bonds": BONDS}
+    explore(model, graphs, out / "map.html", title="MUTAG", **drawn)
+    run_report(model, test, out / "report.html", train=train, dataset="MUTAG", name="MUTAG", **drawn)
+    pages = " and ".join((out / page).resolve().as_uri() for page in ("map.html", "report.html"))
+    _say("look", f"open these pages in a browser, they need no network: {pages}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -43,7 +43,7 @@ def optimise(
     check_writable(scores, (".jsonl",))
     model = load_run(run)
     begin = None if start is None else read_graphs(start)
-    how = {"seed": seed, "file": scores, "resume": resume, "progress": True}
+    how: dict[str, Any] = {"seed": seed, "file": scores, "resume": resume, "progress": True}
     found = model.optimise(score, budget, begin, **how)
     best = found.best[:top]
     values = [f"{one.score:.4g}" for one in best]

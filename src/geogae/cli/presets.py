@@ -27,13 +27,14 @@ def listing(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         from geogae import presets as known
 
+        width = max(map(len, known.names())) + 2
         for name in known.names():
             values = known.read(name)
             shape = "d = {dim}, m = {latent_dim}".format(**values)
             if "encoder_layers" in values:
                 shape += ", {encoder_layers} + {decoder_layers} layers".format(**values)
             architecture = values.get("architecture", "refined")
-            typer.echo(f"{name:<24}{values.get('dataset', '(any)'):<15}{architecture:<12}{shape}")
+            typer.echo(f"{name:<{width}}{values.get('dataset', '(any)'):<15}{architecture:<12}{shape}")
 
 
 @presets.command()

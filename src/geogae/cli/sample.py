@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -87,7 +87,7 @@ def sample(
         raise GeoGAEError("--json prints what was drawn; the graphs themselves need -o then")
     conditions = dict(_condition(text) for text in given or ())
     model = load_run(run)
-    how = {"seed": seed, "given": conditions or None, "guidance": guidance, "only_valid": only_valid}
+    how: dict[str, Any] = {"seed": seed, "given": conditions or None, "guidance": guidance, "only_valid": only_valid}
     draws = model.sample(n, **how, details=True)
     names = [f"draw/{i}" for i in range(n)]
     write_graphs(draws.graphs, output, names)

@@ -40,7 +40,7 @@ def closed_twins(start, neighbour):
     n = len(start) - 1
     sums = np.empty(n, np.int64)  # equal for twins
     for v in range(n):
-        sums[v] = mix(v)
+        sums[v] = mix(np.int64(v))
         for u in neighbour[start[v] : start[v + 1]]:
             sums[v] += mix(u)
     twins = np.full(n, -1, np.int64)
@@ -144,6 +144,6 @@ def landmark_distances(start, neighbour, landmarks):
         for node in range(n):
             if 0 <= row[node] < nearest[node]:
                 nearest[node] = row[node]
-        source = np.argmax(nearest)
+        source = int(np.argmax(nearest))
     _join(distances)
     return distances

@@ -34,7 +34,9 @@ def margins(centers: NDArray[np.floating], radii_raw: NDArray[np.floating]) -> N
 def intersection_rule(centers: NDArray[np.floating], radii_raw: NDArray[np.floating]) -> NDArray[np.int64]:
     """The edges of a cloud, (E, 2), i < j: joined if and only if the margin is positive (eq. 4)."""
     points, radii = np.ascontiguousarray(centers, dtype=np.float64), softplus(radii_raw.astype(np.float64))
-    return _joined_near(points, radii) if len(points) > LARGE else _joined(points, radii)
+    if len(points) > LARGE and np.isfinite(points).all() and np.isfinite(radii).all():
+        return _joined_near(points, radii.astype(np.float64))
+    return _joined(points, radii)
 
 
 def _joined_near(points: NDArray[np.float64], radii: NDArray[np.float64]) -> NDArray[np.int64]:

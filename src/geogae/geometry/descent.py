@@ -126,11 +126,11 @@ def core_of(topology: Graph, recipe: Recipe) -> tuple[Graph, NDArray[np.int8], N
 
 def merge_adjacent_twins(graph: Graph) -> tuple[Graph, NDArray[np.int64]]:
     """The graph with one node for each class of equal closed neighbourhoods, and each node's class, (n,)."""
-    rows = rows_of(graph.n, graph.edges)
-    twins, first = closed_twins(*rows)
+    start, neighbour = rows_of(graph.n, graph.edges)
+    twins, first = closed_twins(start, neighbour)
     if len(first) == graph.n:
         return graph, twins
-    start, neighbour = without_twins(*rows, twins, first)
+    start, neighbour = without_twins(start, neighbour, twins, first)
     node = np.repeat(np.arange(len(first)), np.diff(start))
     return Graph.from_sorted_edges(len(first), np.column_stack([node, neighbour])[node < neighbour]), twins
 
@@ -162,11 +162,12 @@ def start_of(
 
 
 def wrong_pairs(balls: NDArray[np.float32], topology: Graph) -> int:
-    """Pairs of nodes that the intersection rule reads wrongly, or by a hair; at least so many where balls are crowded."""
+    """Pairs of nodes that the intersection rule reads wrongly, or by a hair; not all where balls are crowded."""
     if topology.n > LARGE:
         centers = np.ascontiguousarray(balls[:, :-1].T, dtype=np.float64)
         radii = RADIUS_SCALE * softplus(balls[:, -1].astype(np.float64))
-        lists = neighbour_lists(centers, radii, *rows_of(topology.n, topology.edges), 10 * HAIR)
+        start, neighbour = rows_of(topology.n, topology.edges)
+        lists = neighbour_lists(centers, radii, start, neighbour, 10 * HAIR)
         return _count_wrong_near(np.ascontiguousarray(centers.T), radii, *lists)
     return count_wrong(balls, topology.edges)
 

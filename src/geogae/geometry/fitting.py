@@ -25,12 +25,12 @@ from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from geogae.errors import GeoGAEError
-from geogae.files import cache_folder
 from geogae.formats import as_graphs
 from geogae.geometry.blas import one_blas_thread
-from geogae.geometry.cache import CloudCache, Fit
+from geogae.geometry.cache import CloudCache, Fit, default_path
 from geogae.geometry.canonical import Canonical, canonicalise, canonicalise_all
 from geogae.geometry.cloud import LARGE, HyperballCloud
+from geogae.geometry.compiling import compile_kernels
 from geogae.geometry.descent import WIDEN, core_of, fit_topology, pose_balls, start_of, wrong_pairs
 from geogae.geometry.ordering import ORDERS
 from geogae.geometry.quick import fit_all_quickly
@@ -91,6 +91,7 @@ def fit_clouds(
             raise GeoGAEError(
                 f"graph {graph.name or f'#{i}'} has {graph.n} nodes; at most {MAX_FIT} can be fitted: leave it out"
             )
+    compile_kernels()
     threads = min(effective_n_jobs(n_jobs), os.cpu_count() or 1)
     with one_blas_thread(), progress_bar("labelling", len(graphs), progress) as advance:
         forms = canonicalise_all(graphs, threads, advance)
@@ -283,7 +284,7 @@ def _in_own_numbering(graph: Graph, form: Canonical, fit: Fit, sequence: NDArray
 
 def _open_cache(cache: bool | str | os.PathLike[str]) -> CloudCache | None:
     if isinstance(cache, bool):
-        return CloudCache(cache_folder() / "clouds.sqlite") if cache else None
+        return CloudCache(default_path()) if cache else None
     if not isinstance(cache, str | os.PathLike):
         raise GeoGAEError(f"cache={cache!r} must be True, False or the path of a file")
     return CloudCache(Path(cache), required=True)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 ORDINARY = 0.98  # share of the balls that are ordinary, the smallest ones
 AXES = 3
 LARGER = 20  # times as many pairs may be listed with a large ball
+CHUNK = 1024  # balls that are compared at once
 OCCUPANCY = 4  # balls in a cell, at least, on average
 
 
@@ -35,9 +36,8 @@ def near_pairs(
 def search(points, radii, reach, most):
     """Each pair of balls less than ``reach`` apart, once: with node i, ``other[start[i]:start[i + 1]]``.
 
-    ``points`` are (D, n). About ``most[i]`` pairs at most are listed with node i,
-    more with a large ball. Returns also how many
-    pairs were examined, and whether some are missing.
+    ``points`` are (D, n). About ``most[i]`` pairs at most are listed with node i, more with a large ball. Returns also
+    how many pairs were examined, and whether some are missing.
     """
     dim, n = points.shape
     axes, low, width, shape, usual = _grid(points, radii, reach)
@@ -54,8 +54,8 @@ def search(points, radii, reach, most):
     for p in range(count):
         place[order[p]] = p
     start = np.zeros(n + 1, np.int64)
-    other = np.empty(8 * n + 64, np.int32)
-    square = np.empty(max(count, 1), points.dtype)
+    other = np.empty(8 * n + CHUNK, np.int32)
+    square = np.empty(CHUNK, points.dtype)
     lows, highs = np.empty(AXES, np.int64), np.empty(AXES, np.int64)
     found, examined, cut = 0, n, False
     for i in range(n):
@@ -74,20 +74,19 @@ def search(points, radii, reach, most):
                 begin, end = first[row + lows[2]], first[row + highs[2] + 1]
                 if ordinary:
                     begin = max(begin, place[i] + 1)  # each pair once
-                if begin >= end:
-                    continue
-                if found - start[i] >= room:
-                    cut = True
-                    continue
-                if end > begin + 4 * room:
-                    end, cut = begin + 4 * room, True
-                examined += end - begin
-                if found + end - begin > len(other):
-                    other = np.concatenate((other, np.empty(len(other) + end - begin, np.int32)))
-                found = _select(
-                    sorted_points[:, begin:end], sorted_radii[begin:end], order[begin:end], points[:, i],
-                    radii[i] + reach, square[: end - begin], other, found,
-                )  # fmt: skip
+                while begin < end:
+                    if found - start[i] >= room:
+                        cut = True
+                        break
+                    stop = min(end, begin + CHUNK)
+                    examined += stop - begin
+                    if found + stop - begin > len(other):
+                        other = np.concatenate((other, np.empty(len(other) + CHUNK, np.int32)))
+                    found = _select(
+                        sorted_points[:, begin:stop], sorted_radii[begin:stop], order[begin:stop], points[:, i],
+                        radii[i] + reach, square[: stop - begin], other, found,
+                    )  # fmt: skip
+                    begin = stop
         if not ordinary:
             for j in large:
                 if found - start[i] >= room:
@@ -106,7 +105,7 @@ def search(points, radii, reach, most):
     return start, other[:found], examined + len(large) * (len(large) - 1) // 2, cut
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(cache=True, nogil=True)
 def _select(points, radii, names, point, far, square, other, found):
     """Write the names of the balls that are near a point; squares of distances first, which vectorises."""
     x, c = points[0], point[0]
@@ -125,9 +124,7 @@ def _select(points, radii, names, point, far, square, other, found):
 
 @njit(cache=True, nogil=True)
 def _grid(points, radii, reach):
-    """The axes of the grid (-1 where there are fewer), where it begins, widths and numbers of cells, and the radius
-    of the largest ordinary ball.
-    """
+    """The axes of the grid (-1 for none), where it begins, widths and numbers of cells, the largest ordinary radius."""
     dim, n = points.shape
     usual = np.sort(radii)[min(n - 1, int(ORDINARY * n))]
     extents, lows = np.empty(dim), np.empty(dim)

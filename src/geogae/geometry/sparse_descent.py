@@ -11,13 +11,13 @@ import math
 import numpy as np
 from numba import njit
 
-from geogae.geometry.kernel import _FAST, _SCALE, BETA1, BETA2, _adam, _focal_row, f32
+from geogae.geometry.kernel import _FAST, _INLINE, _SCALE, BETA1, BETA2, _adam, _focal_row, f32
 from geogae.geometry.neighbours import search
 
 REACH = 9.0  # temperatures: the gradient of a non-edge that is farther apart is nothing
 SKIN = 1.0
 RENEWAL = 20  # steps, and three times as many, and so on
-CROWD = 500  # pairs listed with a ball: where all are near, some will do to move it
+CROWD = 1000  # pairs listed with a ball: where all are near, some will do to move it
 SEARCH = 4  # pairs that the search examines in the time that the gradient takes for one
 
 
@@ -49,7 +49,7 @@ def neighbour_lists(centers, radii, edge_start, edge_other, reach):
     return rows, split, listed[:fill], examined, cut
 
 
-@njit(**_FAST)
+@njit(**_INLINE)
 def near_gradient(
     centers, raw, rows, split, listed, shared, alpha, gamma, temperature, margin, reach, grad_centers, grad_raw,
     radii, d2, pull, sign, near, near_radii, near_grad,
@@ -154,7 +154,7 @@ def descend_near(
                 for k in range(rows_now):
                     d += (centers[k, i] - listed_centers[k, i]) ** 2
                 moved = max(moved, math.sqrt(d) + max(radii[i] - listed_radii[i], f32(0)))
-            stale = 2 * moved > skin
+            stale = bool(2 * moved > skin)
         if stale:
             if builds > 0:  # so that to search the pairs costs as much as to use them
                 skin = min(max(skin * f32(1.25 if examined > SEARCH * used else 0.8), f32(0.2)), f32(10))

@@ -35,7 +35,8 @@ def mds_start(graph: Graph, dimensions: int) -> NDArray[np.float64]:
 def _pivot_mds(graph: Graph, dimensions: int) -> NDArray[np.float64]:
     """Pivot MDS (Brandes and Pich, 2007): all distances to some landmarks, which lie far apart, (dimensions, n)."""
     landmarks = min(LANDMARKS, graph.n)
-    distances = landmark_distances(*rows_of(graph.n, graph.edges), landmarks)
+    start, neighbour = rows_of(graph.n, graph.edges)
+    distances = landmark_distances(start, neighbour, landmarks)
     products = -0.5 * distances.astype(np.float64) ** 2  # (landmarks, n)
     products += products.mean() - products.mean(axis=0) - products.mean(axis=1)[:, None]
     values, vectors = np.linalg.eigh(products @ products.T)  # ascending

@@ -7,6 +7,9 @@ computes the units of one place only, so that drawing a vector costs no more tha
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import cast
+
 import torch
 from torch import Tensor, nn
 
@@ -41,7 +44,7 @@ class MaskedNetwork(nn.Module):
         hidden = nn.functional.embedding_bag(bins + self.offsets, table, mode="sum") + self.numbers(numbers)
         if self.given is not None and given is not None:
             hidden = hidden + self.given(given)
-        for first, second in self.blocks:  # type: ignore[misc]
+        for first, second in cast(Iterable[tuple[Masked, Masked]], self.blocks):
             hidden = hidden + second(nn.functional.silu(first(self._normed(hidden))))
         return self.out(self._normed(hidden)).unflatten(1, (self.m, self.bins))
 
@@ -110,7 +113,7 @@ class Stepper:
         network, begin = self.network, self.at * self.network.units
         end = begin + network.units
         hidden = self.start[:, begin:end].clone()
-        for layer, (first, second) in enumerate(network.blocks):  # type: ignore[misc]
+        for layer, (first, second) in enumerate(cast(Iterable[tuple[Masked, Masked]], network.blocks)):
             self._norm(layer, hidden, begin, end)
             self.inner[layer][:, begin:end] = nn.functional.silu(first.place(self.normed[layer], self.at, end))
             hidden = hidden + second.place(self.inner[layer], self.at, end)

@@ -51,7 +51,7 @@ class MixturePrior(Prior):
         rows = check_rows(z, self.m)
         parts = []
         for weight, mean, root in zip(self.weights, self.means, self.roots, strict=True):
-            u = np.linalg.solve(root, (rows - mean).T).T
+            u = np.linalg.solve(root, (rows - mean).T).T.astype(np.float64)
             parts.append(np.log(weight) + normal_log_density(u) - np.log(np.diag(root)).sum())
         return logsumexp(parts, axis=0)
 

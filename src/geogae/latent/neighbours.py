@@ -11,7 +11,7 @@ AT_ONCE = 1 << 24  # distances
 
 
 class Neighbour(NamedTuple):
-    index: int  # among the graphs that were searched
+    index: int  # type: ignore[assignment]  # among the graphs that were searched; tuple has a method of this name
     distance: float
 
 

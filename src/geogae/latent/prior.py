@@ -142,7 +142,7 @@ class GaussianPrior(Prior):
 
     def to_normal(self, z: NDArray[np.floating], given: Given | None = None) -> NDArray[np.float64]:
         rows = check_rows(z, self.m)
-        return np.linalg.solve(self.root.T, (rows - self._middle(given, len(rows))).T).T
+        return np.linalg.solve(self.root.T, (rows - self._middle(given, len(rows))).T).T.astype(np.float64)
 
     def from_normal(
         self, u: NDArray[np.floating], given: Given | None = None, guidance: float = 1.0
@@ -179,7 +179,7 @@ def tensors_of(arrays: Mapping[str, NDArray[Any]]) -> dict[str, torch.Tensor]:
 
 def slerp(one: NDArray[np.float64], other: NDArray[np.float64], at: Sequence[float]) -> NDArray[np.float64]:
     """Points (len(at), m) on the great circle between two normal vectors; lengths go from one's to the other's."""
-    lengths = np.linalg.norm(one), np.linalg.norm(other)
+    lengths = float(np.linalg.norm(one)), float(np.linalg.norm(other))
     cosine = np.clip(one @ other / max(lengths[0] * lengths[1], 1e-12), -1, 1)
     angle = np.arccos(cosine)
     points = []

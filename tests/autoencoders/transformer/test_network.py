@@ -1,8 +1,10 @@
 """The paper's autoencoder by its properties: masks, causality, padding, batching, caching, passes, sizes."""
 
+import numpy as np
 import pytest
 import torch
 
+from geogae.autoencoders.base import check_latent
 from geogae.autoencoders.transformer import losses
 from geogae.autoencoders.transformer.bundles import bundle_up
 from geogae.autoencoders.transformer.network import SequentialNetwork
@@ -346,8 +348,8 @@ def test_a_ball_needs_a_centre():
 def test_bad_latents_are_named():
     model = small()
     with pytest.raises(GeoGAEError, match=r"\(2, 47\).*48 numbers"):
-        model.decode(torch.zeros(2, 47), max_nodes=5)
+        check_latent(np.zeros((2, 47), np.float32), 48)
     with pytest.raises(GeoGAEError, match="1 values that are not finite"):
-        model.decode(torch.full((1, 48), 0.0).index_fill(1, torch.tensor([3]), torch.nan), max_nodes=5)
+        check_latent(np.array([[0, np.nan]], np.float32), 2)
     with pytest.raises(GeoGAEError, match=r"max_nodes=0 .* at least 1"):
         model.decode(torch.zeros(1, 48), max_nodes=0)

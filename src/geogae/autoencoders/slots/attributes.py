@@ -98,6 +98,8 @@ class Attributes(SlotFeature):
         low, high = np.full_like(values, -FREE), np.full_like(values, FREE)
         blocks = (self.node, self.edge)
         for (slots, places), rank, number, block in zip(self._places(core), ranks, numbers, blocks, strict=True):
+            if block is self.edge and not self.edges:
+                continue  # there are no places for edges
             c = rank.shape[1]
             last = rank == [len(known) - 1 for known in block.categories]  # what is beyond it is still it
             values[slots, places] = np.concatenate([RANK * bits(rank), NUMBER * number], axis=1)
@@ -165,6 +167,8 @@ class Attributes(SlotFeature):
         """Codes of nodes and edges, and their numbers, out of what the slots of a core hold."""
         node, edge = (values[slots, places] for slots, places in self._places(core))
         c, e = len(self.node.categories), len(self.edge.categories)
+        if not self.edges:  # no training core had an edge: what is expected comes back
+            edge = np.zeros((len(core.edges), e + len(self.edge.mean)), np.float32)
         codes = self.ranks.read(core, rank_of(node[:, :c] / RANK), rank_of(edge[:, :e] / RANK), counts)
         return codes, (node[:, c:], edge[:, e:])
 

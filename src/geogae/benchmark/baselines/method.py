@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geogae.autoencoders.base import Reading, Session
+from geogae.autoencoders import Reading, Session, parameters_of
 from geogae.benchmark.baselines import find, preset
 from geogae.datasets import NUMBERS
-from geogae.errors import GeoGAEError
 from geogae.graph import Graph
+from geogae.parameters import check_names
 from geogae.training.loop import STATE
 
 
@@ -23,10 +23,8 @@ class BaselineMethod:
     side_information: tuple[str, ...] = ()  # it decodes z alone, and …
 
     def __init__(self, name: str, parameters: Mapping[str, Any]) -> None:
-        try:
-            self.model = find(name)(**parameters)
-        except TypeError as error:  # a parameter that it does not have
-            raise GeoGAEError(f"{name}: {str(error).rpartition('()')[2].strip()}") from None
+        check_names(parameters, name, parameters_of(find(name)))
+        self.model = find(name)(**parameters)
         self.parameters, self.seed = dict(parameters), int(parameters.get("seed", 0))
         self.optional_side_information = self.model.side_information  # … is scored with each of these as well
 

@@ -153,8 +153,7 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
         training, held_out = hold_out(graphs, validation, self.seed)
         if not training or not held_out:
             raise GeoGAEError(f"{len(training)} graphs to train on and {len(held_out)} to validate on; give some")
-        self.prepare([*training, *held_out])
-        self._check_memory(training)
+        self.prepare([*training, *held_out], lambda: self._check_memory(training))
         data = Items(self.training_readings(training), self.collate)
         pairs = np.cumsum([graph.n**2 for graph in held_out[:VALIDATED]])
         held_out = held_out[: max(1, int((pairs <= VALIDATED_PAIRS).sum()))]
@@ -182,10 +181,11 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
         self.network.eval()
         return history
 
-    def prepare(self, graphs: Sequence[Graph]) -> None:
-        """What is known of the graphs, and a fresh network."""
+    def prepare(self, graphs: Sequence[Graph], check: Callable[[], None] = lambda: None) -> None:
+        """What is known of the graphs, and a fresh network; ``check`` has its say before the network takes memory."""
         self.schema = None if self.attributes == "ignored" else Schema.of(graphs)
         self.facts = {"largest": max(graph.n for graph in graphs), **self.learn(graphs)}
+        check()
         with deterministic(self.seed):
             self.network = self.build().to(torch_device(self.device)).eval()
 

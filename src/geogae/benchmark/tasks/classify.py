@@ -28,7 +28,7 @@ def run(
     """One result for each kind of vector; ``z`` are whole vectors of a model that was fitted without labels."""
     labels = np.array([graph.label for graph in graphs])
     folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(labels, labels))
-    fixed = {"counts": baselines.counts(graphs), "degrees": baselines.degree_histogram(graphs)}
+    fixed: dict[str, NDArray[Any]] = {"counts": baselines.counts(graphs), "degrees": baselines.degree_histogram(graphs)}
     if z is not None:
         fixed["z"] = z
     for what in ("descriptor", *fixed):
@@ -36,7 +36,7 @@ def run(
         for train, test in folds:
             if what == "descriptor":  # learned from the training folds alone
                 made = Descriptor(k).fit([graphs[i] for i in train])
-                rows = made.describe(graphs)
+                rows: NDArray[Any] = made.describe(graphs)
             else:
                 rows = fixed[what]
             scaled = what not in ("descriptor", "z")  # these have their scale

@@ -30,7 +30,7 @@ def edits(name: str, graphs: Sequence[Graph], seed: int, k: int = 16) -> Iterato
     descriptor = Descriptor(k).fit([graphs[i] for i in order[GRAPHS:]])
     chosen = [graphs[i] for i in order[:GRAPHS] if graphs[i].n > 3]
     edited = [copy for graph in chosen for copy in (graph, *_edited(graph, rng))]
-    vectors = {"descriptor": descriptor.describe(edited), "counts": baselines.counts(edited)}
+    vectors: dict[str, NDArray[Any]] = {"descriptor": descriptor.describe(edited), "counts": baselines.counts(edited)}
     vectors["degrees"] = baselines.degree_histogram(edited)
     for what, rows in vectors.items():
         each = rows.reshape(len(chosen), EDITS + 1, -1)
@@ -51,7 +51,7 @@ def edit_distance(name: str, graphs: Sequence[Graph], seed: int, k: int = 16) ->
     plain = [_labelled(graph) for graph in (*queries, *searched)]
     exact = np.array([[exact_distance(q, s) for s in searched] for q in queries])
     descriptor = Descriptor(k).fit([_labelled(graph) for graph in (others or rest)])
-    vectors = {"descriptor": descriptor.describe(plain), "counts": baselines.counts(plain)}
+    vectors: dict[str, NDArray[Any]] = {"descriptor": descriptor.describe(plain), "counts": baselines.counts(plain)}
     vectors["degrees"] = baselines.degree_histogram(plain)
     for what, rows in vectors.items():
         far = np.linalg.norm(rows[:QUERIES, None] - rows[None, QUERIES:], axis=2)

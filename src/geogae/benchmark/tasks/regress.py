@@ -43,7 +43,10 @@ def run(graphs: Sequence[Graph], smiles: Sequence[str], seed: int, k: int = 16) 
     train, validation, test = np.split(order, [len(order) // 2, 2 * len(order) // 3])
     values = targets(graphs, smiles)
     descriptor = Descriptor(k).fit([graphs[i] for i in train])
-    kinds = {"descriptor": descriptor.describe(graphs), "counts": _standard(baselines.counts(graphs), train)}
+    kinds: dict[str, NDArray[Any]] = {
+        "descriptor": descriptor.describe(graphs),
+        "counts": _standard(baselines.counts(graphs), train),
+    }
     kinds["Morgan fingerprint"] = baselines.morgan_bits(smiles)
     wanted = np.column_stack(list(values.values()))
     for what, rows in kinds.items():

@@ -69,7 +69,7 @@ def _paths(model: GeoGAE, test: list[Graph], seed: int) -> dict[str, Any]:
         way = to_smiles_list(model.interpolate(test[a], test[b], steps=STEPS))
         middle = way[STEPS // 2]
         valid.append(middle is not None and "." not in middle)
-        bits = [None if one is None else generator.GetFingerprint(Chem.MolFromSmiles(one)) for one in way]
+        bits: list[Any] = [None if one is None else generator.GetFingerprint(Chem.MolFromSmiles(one)) for one in way]
         for end, sign in ((0, -1), (STEPS - 1, 1)):
             pairs = [
                 (i, DataStructs.TanimotoSimilarity(bits[end], own)) for i, own in enumerate(bits) if own is not None

@@ -121,8 +121,8 @@ function drawChosen() {
   if (kinds) faults.push(`${plural(kinds, "category").replace(/ys$/, "ies")} wrong`);
   byId("back-caption").textContent = `From z: ${faults.length ? faults.join(", ") : "exact"}`;
   byId("back-caption").classList.toggle("wrong", faults.length > 0);
-  const shape = { 2: "intervals", 3: "discs", 4: "balls" }[store.dim] || `first 3 of ${store.dim - 1} axes`;
-  byId("cloud-caption").textContent = `Hyperball cloud: ${shape}, d = ${store.dim}`;
+  const shape = { 2: "interval", 3: "disc" }[store.dim] || "ball", axes = store.dim > 4 ? `, 3 of ${store.dim - 1} axes` : "";
+  byId("cloud-caption").textContent = `Cloud: ${plural(graph.ballCount, shape)}, d = ${store.dim}${axes}`;
 }
 
 function showNear(i) {

@@ -1,0 +1,32 @@
+"""The kernels are compiled by the first process that needs them, and loaded from a file by all later ones.
+
+That takes a minute once, and a fraction of a second afterwards. Who waits for it is told what for.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+from threading import Timer
+
+from geogae.geometry.canonical import canonicalise_all
+from geogae.geometry.quick import fit_all_quickly
+from geogae.geometry.recipe import MIN_DIM, Recipe
+from geogae.graph import Graph
+
+log = logging.getLogger("geogae")
+
+PATIENCE = 1.5  # seconds: what is loaded from a file is there by then
+
+
+@cache
+def compile_kernels() -> None:
+    """Label and fit the smallest graph, with a line in the log if that takes long; does nothing the second time."""
+    notice = Timer(PATIENCE, log.warning, ("compiling kernels, once: about a minute; later runs load them",))
+    notice.daemon = True
+    notice.start()
+    try:
+        (form,) = canonicalise_all([Graph(2, [(0, 1)])])
+        fit_all_quickly({form.key: form.topology}, MIN_DIM, Recipe(), threads=1)
+    finally:
+        notice.cancel()
