@@ -30,7 +30,7 @@ def molecules() -> GeoGAE:
     graphs = [from_smiles(s, hydrogens="implied") for s in SMILES]
     made = GeoGAE(latent_dim=48, dim=4, attributes="decoded", contexts=False, descriptor=8, leaves="kept", twins="kept")
     made.fit(graphs)
-    return made.fit_prior(graphs, {"atoms": [float(g.n) for g in graphs]}, core_minutes=0.15)
+    return made.fit_prior(graphs, {"atoms": [float(g.n) for g in graphs]}, prior="autoregressive", core_minutes=0.15)
 
 
 def test_the_descriptor_is_the_first_part_of_z(model: GeoGAE) -> None:

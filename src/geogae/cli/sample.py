@@ -19,7 +19,7 @@ log = logging.getLogger("geogae")
 def prior(
     run: Annotated[Path, Argument(metavar="RUN", help="A run folder or a saved model; the prior is saved with it.")],
     data: Annotated[str, Argument(metavar="DATA", help=DATA)],
-    kind: Annotated[str, Option("--kind", help="autoregressive, gaussian or mixture.")] = "autoregressive",
+    kind: Annotated[str, Option("--kind", help="flow, autoregressive, gaussian or mixture.")] = "flow",
     core_minutes: Annotated[float, Option(min=0.001, help="Budget.")] = 10.0,
     properties: Annotated[
         list[str] | None,

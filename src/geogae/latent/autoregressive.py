@@ -1,8 +1,8 @@
 """The autoregressive prior: each number of z given those before it, as a histogram that a masked network predicts.
 
 The distribution function of a number, and the inverse of the normal one, map it to a standard normal number (an
-autoregressive flow), so the map is exact in both directions and so is the density. Histograms say sharply what may come
-next and what may not, which continuous flows of the same cost do not (docs/latent.md has the comparison).
+autoregressive flow), so the map is exact in both directions and so is the density. Histograms are good for few numbers
+with sharp rules. Where numbers follow from each other smoothly, as those of clouds do, the flow learns sooner.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class MixturePrior(Prior):
 
     def fit(self, z: NDArray[np.floating], properties: Mapping[str, ArrayLike] | None = None, **how: Any) -> Self:
         if properties:
-            raise GeoGAEError("the mixture takes no properties; use prior='autoregressive' or 'gaussian'")
+            raise GeoGAEError("the mixture takes no properties; use prior='flow' or 'gaussian'")
         rows = check_rows(z)
         count = max(1, min(COMPONENTS, len(rows) // 10))
         scale = 1e-4 * max(float(rows.var(0).mean()), 1e-9)
@@ -56,12 +56,12 @@ class MixturePrior(Prior):
         return logsumexp(parts, axis=0)
 
     def to_normal(self, z: NDArray[np.floating], given: Given | None = None) -> NDArray[np.float64]:
-        raise GeoGAEError("the mixture is no invertible map; fit prior='autoregressive' or 'gaussian' instead")
+        raise GeoGAEError("the mixture is no invertible map; fit prior='flow' or 'gaussian' instead")
 
     def from_normal(
         self, u: NDArray[np.floating], given: Given | None = None, guidance: float = 1.0
     ) -> NDArray[np.float32]:
-        raise GeoGAEError("the mixture is no invertible map; fit prior='autoregressive' or 'gaussian' instead")
+        raise GeoGAEError("the mixture is no invertible map; fit prior='flow' or 'gaussian' instead")
 
     def state(self) -> State:
         return State(tensors_of({"weights": self.weights, "means": self.means, "roots": self.roots}), {})

@@ -64,7 +64,7 @@ class LatentSpace:
         graphs: Any,
         properties: Mapping[str, ArrayLike] | None = None,
         *,
-        prior: str = "autoregressive",
+        prior: str = "flow",
         core_minutes: float = 10.0,
         seed: int = 0,
         checkpoint: str | os.PathLike[str] | None = None,
