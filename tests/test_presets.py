@@ -59,7 +59,7 @@ def test_plain_presets_are_ours_with_the_papers_size_of_z(dataset: str) -> None:
     values, model = presets.read(dataset.lower()), GeoGAE.from_preset(dataset.lower())
     assert values["dataset"] == dataset and model.architecture == "refined"
     assert model.latent_dim == GeoGAE.from_preset(f"paper/{dataset.lower()}").latent_dim
-    assert values.keys() - {"leaves", "consensus"} == {"dataset", "dim", "order", "latent_dim"}
+    assert values.keys() - {"leaves", "consensus", "descriptor"} == {"dataset", "dim", "order", "latent_dim"}
 
 
 @pytest.mark.parametrize("name", presets.ATTRIBUTED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -107,7 +108,10 @@ def test_scores_by_hand(tmp_path: Path) -> None:
     assert facts == [["size"], 0, None, {}]
 
 
-@pytest.mark.parametrize("name", METHODS)
+OWN_TESTS = ("sequential-edits", "pigvae", "regae", "grale")  # trained methods that are measured in files of their own
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if not name.startswith(OWN_TESTS)])
 def test_every_method(name: str, tmp_path: Path) -> None:
     changes = {"sequential": TINY, "sequential-attributes": TINY | {"encoder_layers": 2}}.get(name, {})
     run = one(name, sample=40, changes=changes)
@@ -266,10 +270,8 @@ def test_times_say_what_was_cached_and_compiled(tmp_path: Path, monkeypatch: pyt
             numba.njit(lambda x: np.sort(x) + 1)(np.ones(3))
 
     result = measure(spy(Spy(compiles)), tmp_path, tmp_path)
-    assert result["seconds"]["compile"] > 10 * result["seconds"]["fit"] and result["clouds"] == {
-        "cached": 0,
-        "fitted": 0,
-    }
+    assert result["seconds"]["compile"] > 10 * result["seconds"]["fit"] and set(result["clouds"].values()) == {0}
+    assert not logging.getLogger("geogae.clouds").isEnabledFor(logging.DEBUG)
 
 
 FOREIGN = {

@@ -153,7 +153,6 @@ def _counted_clouds() -> Iterator[dict[str, int]]:
                 counts[name] += int(count)  # type: ignore[call-overload]
 
     logger, counter = logging.getLogger("geogae.clouds"), Counter()
-    level, propagate = logger.level, logger.propagate
     logger.setLevel(logging.DEBUG)
     logger.propagate = False
     logger.addHandler(counter)
@@ -161,8 +160,8 @@ def _counted_clouds() -> Iterator[dict[str, int]]:
         yield counts
     finally:
         logger.removeHandler(counter)
-        logger.propagate = propagate
-        logger.setLevel(level)
+        logger.propagate = True
+        logger.setLevel(logging.NOTSET)
 
 
 def _forget_peak() -> None:

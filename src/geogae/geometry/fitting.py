@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import networkx as nx
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
@@ -92,7 +92,8 @@ def fit_clouds(
                 f"graph {graph.name or f'#{i}'} has {graph.n} nodes; at most {MAX_FIT} can be fitted: leave it out"
             )
     compile_kernels()
-    threads = min(effective_n_jobs(n_jobs), os.cpu_count() or 1)
+    cores = os.cpu_count() or 1
+    threads = min(n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs), cores)  # -1 is all, as joblib counts
     with one_blas_thread(), progress_bar("labelling", len(graphs), progress) as advance:
         forms = canonicalise_all(graphs, threads, advance)
     topologies = {form.key: form.topology for form in forms}

@@ -44,7 +44,9 @@ def card(name: str) -> str:
 
 def summaries() -> dict[str, str]:
     """Every model and the first sentence of its card."""
-    return {name: _first_sentence(card(name)) for name in names()}
+    return {
+        name: _first_sentence(card(name) if (path(name) / CARD).is_file() else "It has no card.") for name in names()
+    }
 
 
 def _root() -> Path:

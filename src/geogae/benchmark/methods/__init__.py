@@ -59,7 +59,7 @@ def _trivial(kind: type[trivial.TrivialBaseline]) -> Entry:
                 f"a trivial baseline has no parameter {', '.join(unknown)}; valid are {', '.join(settings)}"
             )
         settings |= changes
-        fit_clouds([], cache=False, **settings)  # nothing to fit: an error if a value is not valid
+        fit_clouds([], cache=False, n_jobs=1, **settings)  # nothing to fit: an error if a value is not valid
         return kind(**settings)
 
     return Entry(make, sized=False)
