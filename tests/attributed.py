@@ -78,7 +78,7 @@ TINY: dict[str, Any] = {
 }  # fmt: skip
 OVERFITTED: dict[str, Any] = {
     **TINY, "token_dim": 64, "latent_dim": 128, "encoder_hidden": 128, "decoder_hidden": 128,
-    "decoder_layers": 2, "decoder_heads": 2, "batch_size": 6, "epochs": 300, "validations": 1, "lr": 3e-3,
+    "decoder_layers": 2, "decoder_heads": 2, "batch_size": 6, "epochs": 400, "validations": 1, "lr": 3e-3,
     "rho": 2.0,
 }  # fmt: skip
 MODELS = {"refined": REFINED, "linear": LINEAR, "sequential": TINY}

@@ -99,7 +99,7 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "sizes": (("--sizes", "8-"), "--sizes '8-' must be numbers such as 0-4 or 0,2,5"),
     "no data": (("--datasets", " , "), "--datasets names none; give names such as MUTAG,AIDS"),
     "sample": (("--datasets", "MUTAG:few"), "the sample in 'MUTAG:few' must be a whole number of graphs"),
-    "parameter": (("--methods", "linear", "--set", "colour=red"), "'colour' is no parameter of GeoGAE; valid are"),
+    "parameter": (("--methods", "linear", "--set", "colour=red"), "'colour' is no parameter of linear; valid are"),
     "parameter of a baseline": (
         ("--methods", "path", "--set", "lr=1"),
         "a trivial baseline has no parameter lr; valid are dim, order",

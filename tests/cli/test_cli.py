@@ -202,10 +202,12 @@ def test_a_broken_cache_costs_time_only(run: Run, tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("GEOGAE_CACHE", str(tmp_path / "cache"))
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "clouds.sqlite").write_bytes(b"no database" * 100)
-    code, _, err = run("cloud", "MUTAG", "--dim", 3, "--first", 2)
+    tree = {"n": 300, "edges": [[(i - 1) // 2, i] for i in range(1, 300)]}  # too large to be fitted without the cache
+    Path("tree.jsonl").write_text(json.dumps(tree) + "\n")
+    code, _, err = run("cloud", "tree.jsonl", "--dim", 6)
     assert code == 0
     assert err.startswith("warning: ") and "is not a cloud cache" in err and err.count("\n") == 1
-    assert run("cloud", "MUTAG", "--dim", 3, "--first", 2).err == ""
+    assert run("cloud", "tree.jsonl", "--dim", 6).err == ""
 
 
 BAD = {

@@ -109,9 +109,10 @@ def test_autoregressive_comes_back_from_its_state(fitted: AutoregressivePrior) -
     assert again.conditions == ("height",)
 
 
+@pytest.mark.slow
 def test_flow() -> None:
     z = ring(3000)
-    prior = FlowPrior().fit(z, {"height": z[:, 1]}, core_minutes=0.15)
+    prior = FlowPrior().fit(z, {"height": z[:, 1]}, core_minutes=0.6)
     np.testing.assert_allclose(prior.from_normal(prior.to_normal(z[:100])), z[:100], atol=0.05)
     drawn = prior.sample(500, seed=3)
     assert np.mean(np.abs(np.hypot(drawn[:, 0], drawn[:, 1]) - 3) < 0.6) > 0.7

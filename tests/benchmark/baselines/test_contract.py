@@ -223,7 +223,7 @@ def test_the_benchmark_scores_with_and_without_side_information(tmp_path: Path) 
     assert method.side_information == () and method.optional_side_information == ("size",)
     assert [graph.n for graph in method.decode_with(codes, readings, "size")] == [graph.n for graph in graphs()]
     assert len(method.decode(codes)) == 8
-    with pytest.raises(GeoGAEError, match="regae: got an unexpected keyword argument 'heads'"):
+    with pytest.raises(GeoGAEError, match="'heads' is no parameter of regae; valid are"):
         baseline("MUTAG", {"heads": 3}, name="regae")
     with pytest.raises(GeoGAEError, match="pigvae has no preset for 'PROTEINS'"):
         baseline("PROTEINS", {}, name="pigvae")
