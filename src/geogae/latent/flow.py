@@ -25,7 +25,8 @@ from geogae.latent.fitting import fit_network, opened, with_openness
 from geogae.latent.prior import Given, Prior, check_rows, normal_log_density, property_columns, tensors_of
 
 BLUR = 0.03  # deviation around each z, in units of the deviation of each number
-WIDTH, BLOCKS = 512, 4
+WIDTH, EACH, BLOCKS = 512, 8, 4  # hidden units at most, and for each number of z beside 64
+BACK = 2  # corrections of a step backwards
 RATE, DECAY = 1e-3, 0.01  # Adam's step, and the decay of weights
 STEPS = 60  # of the equation
 HEAVIEST = 20.0  # weight of a guess late on the way, at most
@@ -36,8 +37,9 @@ AT_ONCE = 4096  # vectors
 class FlowNetwork(nn.Module):
     """x1 (B, m) from x (B, m), the time (B,) and conditions (B, c)."""
 
-    def __init__(self, m: int, given: int = 0, *, width: int = WIDTH, blocks: int = BLOCKS) -> None:
+    def __init__(self, m: int, given: int = 0) -> None:
         super().__init__()
+        width, blocks = min(WIDTH, 64 + EACH * m), BLOCKS
         self.frequencies: Tensor
         self.register_buffer("frequencies", torch.exp(torch.linspace(0, math.log(1000), 32)), persistent=False)
         self.when = nn.Sequential(nn.Linear(64 + given, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU())
@@ -181,7 +183,7 @@ class FlowPrior(Prior):
     def _back(self, x: Tensor, t: float, following: float, told: Tensor | None) -> Tensor:
         """The inverse of a step, by iteration: where a step leads to x."""
         before = self._stepped(x, following, t, told, 1.0)
-        for _ in range(4):
+        for _ in range(BACK):
             before = before + x - self._stepped(before, t, following, told, 1.0)
         return before
 
