@@ -84,10 +84,21 @@ def sample_molecules() -> str:
     rows = []
     for line in _lines("sample", dataset="QM9"):
         if "valid_connected" in line:
-            cells = [f"{100 * line[name]:.1f}" for name in ("valid_connected", "connected", "unique", "new")]
-            rows.append([line["what"], line["seed"], line["draws"], *cells, line["fcd"]])
-    header = ["QM9", "seed", "draws", "valid and connected [%]", "connected [%]", "unique [%]", "new [%]", "FCD"]
+            cells = [f"{100 * line[name]:.1f}" for name in ("valid_connected", "unique", "new")]
+            agreement = line.get("descriptor_r2")
+            cells += [str(line["fcd"]), "–" if agreement is None else f"{agreement:.2f}"]
+            rows.append([line["what"], line["seed"], line["draws"], *cells])
+    header = ["QM9", "seed", "draws", "valid and connected [%]", "unique [%]", "new [%]", "FCD", "R² of descriptors"]
     return table(header, rows)
+
+
+def paths() -> str:
+    rows = [
+        [line["what"], line["seed"], line["pairs"], f"{100 * line['midpoints_valid_connected']:.1f}", line["tau"]]
+        for line in _lines("sample", dataset="QM9")
+        if "tau" in line
+    ]
+    return table(["QM9", "seed", "pairs", "midpoints valid and connected [%]", "mean Kendall τ"], rows)
 
 
 def sample_graphs() -> str:
@@ -113,6 +124,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "latent-regress": regress,
     "latent-distance": distance,
     "latent-molecules": sample_molecules,
+    "latent-paths": paths,
     "latent-graphs": sample_graphs,
     "latent-optimise": optimise,
 }

@@ -8,10 +8,7 @@ import torch
 from scipy.stats import kstest, multivariate_normal
 
 from geogae.errors import GeoGAEError
-from geogae.latent.autoregressive import AutoregressivePrior
-from geogae.latent.bins import Bins
 from geogae.latent.flow import FlowPrior
-from geogae.latent.masked import MaskedNetwork, Stepper
 from geogae.latent.mixture import MixturePrior
 from geogae.latent.prior import GaussianPrior, find, slerp
 
@@ -25,10 +22,10 @@ def ring(count: int, seed: int = 0) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def fitted() -> AutoregressivePrior:
+def fitted() -> FlowPrior:
     torch.set_num_threads(1)
     z = ring(3000)
-    return AutoregressivePrior().fit(z, {"height": z[:, 1]}, core_minutes=0.08)
+    return FlowPrior().fit(z, {"height": z[:, 1]}, core_minutes=0.15)
 
 
 def test_gaussian_density_and_inverse() -> None:
@@ -51,82 +48,35 @@ def test_gaussian_conditions_shift_the_mean() -> None:
     assert abs(drawn[:, 1].mean()) < 0.3
 
 
-def test_bins_have_a_place_for_every_number() -> None:
-    rng = np.random.default_rng(0)
-    rows = np.column_stack([rng.normal(size=2000), np.full(2000, 7.0), rng.integers(0, 3, 2000)]).astype(float)
-    bins = Bins.of(rows, 16)
-    tested = np.concatenate([rows[:50], [[9.0, 7.00001, 4.0], [-9.0, 6.99999, -2.0]]])
-    place, share = bins.place(tested)
-    back = np.column_stack([bins.number(c, place[:, c], share[:, c]) for c in range(3)])
-    np.testing.assert_allclose(back, tested, atol=1e-5)
-    grid = np.linspace(-30, 30, 200_001)[:, None].repeat(3, 1)
-    place, share = bins.place(grid)
-    one_bin = np.exp(bins.log_density(place, share))  # each bin's density integrates to 1
-    width = grid[1, 0] - grid[0, 0]
-    for wanted in (0, 5, 15):
-        assert abs(one_bin[place[:, 0] == wanted, 0].sum() * width - 1) < 0.02
-
-
-def test_stepping_gives_the_logits_of_one_pass() -> None:
-    torch.manual_seed(0)
-    network = MaskedNetwork(5, 7, 2, units=3, blocks=2)
-    for part in network.parameters():
-        torch.nn.init.normal_(part, std=0.3)
-    bins, numbers, given = torch.randint(7, (4, 5)), torch.randn(4, 5), torch.randn(4, 2)
-    with torch.no_grad():
-        whole = network(bins, numbers, given)
-        stepper = Stepper(network, 4, given)
-        for i in range(5):
-            torch.testing.assert_close(stepper.logits(), whole[:, i], atol=1e-5, rtol=1e-4)
-            stepper.tell(bins[:, i], numbers[:, i])
-        numbers[:, 3], bins[:, 3] = 9.0, (bins[:, 3] + 1) % 7  # a number says nothing of itself or earlier ones
-        torch.testing.assert_close(network(bins, numbers, given)[:, :4], whole[:, :4])
-
-
-def test_autoregressive_is_exact_in_both_directions(fitted: AutoregressivePrior) -> None:
+def test_flow_is_invertible(fitted: FlowPrior) -> None:
     z = ring(300, seed=1)
-    np.testing.assert_allclose(fitted.from_normal(fitted.to_normal(z)), z, atol=1e-4)
-    far = np.array([[40.0, -40.0, 9.0]])
-    assert np.isfinite(fitted.log_prob(far)).all() and fitted.log_prob(far)[0] < fitted.log_prob(z).min()
+    np.testing.assert_allclose(fitted.from_normal(fitted.to_normal(z)), z, atol=0.05)
     given = {"height": z[:, 1]}
-    np.testing.assert_allclose(fitted.from_normal(fitted.to_normal(z, given), given), z, atol=1e-4)
+    np.testing.assert_allclose(fitted.from_normal(fitted.to_normal(z, given), given), z, atol=0.05)
+    assert fitted.log_prob(z[:50]).mean() > fitted.log_prob(z[:50] + 4).mean() + 2
 
 
-def test_autoregressive_learns_what_no_normal_distribution_has(fitted: AutoregressivePrior) -> None:
+def test_flow_learns_what_no_normal_distribution_has(fitted: FlowPrior) -> None:
     drawn = fitted.sample(1000, seed=3)
-    assert np.mean(np.abs(np.hypot(drawn[:, 0], drawn[:, 1]) - 3) < 0.6) > 0.85
-    assert np.mean(np.sign(drawn[:, 0]) == np.sign(drawn[:, 2])) > 0.9
-    assert fitted.log_prob(ring(300, 1)).mean() > GaussianPrior().fit(ring(3000)).log_prob(ring(300, 1)).mean() + 1
+    assert np.mean(np.abs(np.hypot(drawn[:, 0], drawn[:, 1]) - 3) < 0.6) > 0.8
+    assert np.mean(np.sign(drawn[:, 0]) == np.sign(drawn[:, 2])) > 0.8
     normal = fitted.to_normal(ring(1000, seed=2))
-    assert max(kstest(column, "norm").statistic for column in normal.T) < 0.1
+    assert max(kstest(column, "norm").statistic for column in normal.T) < 0.3
     upper = fitted.sample(300, given={"height": 3.0}, guidance=1.5)
-    assert upper[:, 1].mean() > 2
+    assert upper[:, 1].mean() > 1.5
 
 
-def test_autoregressive_comes_back_from_its_state(fitted: AutoregressivePrior) -> None:
-    again = AutoregressivePrior.from_state(fitted.state())
+def test_flow_comes_back_from_its_state(fitted: FlowPrior) -> None:
+    again = FlowPrior.from_state(fitted.state())
     np.testing.assert_array_equal(again.sample(20, seed=5), fitted.sample(20, seed=5))
     assert again.conditions == ("height",)
-
-
-@pytest.mark.slow
-def test_flow() -> None:
-    z = ring(3000)
-    prior = FlowPrior().fit(z, {"height": z[:, 1]}, core_minutes=0.6)
-    np.testing.assert_allclose(prior.from_normal(prior.to_normal(z[:100])), z[:100], atol=0.05)
-    drawn = prior.sample(500, seed=3)
-    assert np.mean(np.abs(np.hypot(drawn[:, 0], drawn[:, 1]) - 3) < 0.6) > 0.7
-    assert prior.sample(200, given={"height": 3.0})[:, 1].mean() > 1.5
-    assert prior.log_prob(z[:50]).mean() > prior.log_prob(z[:50] + 4).mean() + 2
-    again = FlowPrior.from_state(prior.state())
-    np.testing.assert_array_equal(again.sample(9, seed=5), prior.sample(9, seed=5))
 
 
 def test_a_basis_changes_no_density() -> None:
     z = ring(400)
     basis = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0] @ np.diag([1.0, 2.0, 0.5])
-    prior = AutoregressivePrior().fit(z, basis=basis, core_minutes=0.01)
-    np.testing.assert_allclose(prior.from_normal(prior.to_normal(z)), z, atol=1e-4)
+    prior = FlowPrior().fit(z, basis=basis, core_minutes=0.01)
+    np.testing.assert_allclose(prior.from_normal(prior.to_normal(z)), z, atol=1e-2)
 
 
 def test_resumed_is_uninterrupted(tmp_path, monkeypatch) -> None:
@@ -135,16 +85,16 @@ def test_resumed_is_uninterrupted(tmp_path, monkeypatch) -> None:
     clock = iter(range(10_000))
     monkeypatch.setattr(module.time, "process_time", lambda: float(next(clock)))  # one second a step
     z = ring(200)
-    whole = AutoregressivePrior().fit(z, core_minutes=0.5)
+    whole = FlowPrior().fit(z, core_minutes=0.5)
 
     def stop(*_: object) -> bool:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module.Trainer, "_overfits", stop)
     with pytest.raises(KeyboardInterrupt):
-        AutoregressivePrior().fit(z, core_minutes=0.5, checkpoint=tmp_path / "prior.part")
+        FlowPrior().fit(z, core_minutes=0.5, checkpoint=tmp_path / "prior.part")
     monkeypatch.setattr(module.Trainer, "_overfits", lambda self: False)
-    resumed = AutoregressivePrior().fit(z, core_minutes=0.5, checkpoint=tmp_path / "prior.part", resume=True)
+    resumed = FlowPrior().fit(z, core_minutes=0.5, checkpoint=tmp_path / "prior.part", resume=True)
     np.testing.assert_allclose(resumed.sample(10), whole.sample(10), atol=1e-5)
 
 
@@ -164,12 +114,12 @@ def test_mixture_draws_and_says_what_it_is_not() -> None:
         (lambda p: p.log_prob(np.zeros((2, 5))), r"shape \(2, 5\)"),
         (lambda p: p.log_prob(np.full((2, 3), np.inf)), "not finite"),
         (lambda p: GaussianPrior().fit(ring(9)).sample(3, given={"a": 1}), "without any"),
-        (lambda p: AutoregressivePrior().fit(ring(9), {"a": [1, 2]}), "9 finite numbers"),
-        (lambda p: AutoregressivePrior().fit(ring(1)), "at least 2 graphs"),
+        (lambda p: FlowPrior().fit(ring(9), {"a": [1, 2]}), "9 finite numbers"),
+        (lambda p: FlowPrior().fit(ring(1)), "at least 2 graphs"),
         (lambda p: find("flux"), "valid are flow"),
     ],
 )
-def test_wrong_input_is_one_clear_line(fitted: AutoregressivePrior, call, words: str) -> None:
+def test_wrong_input_is_one_clear_line(fitted: FlowPrior, call, words: str) -> None:
     with pytest.raises(GeoGAEError, match=words):
         call(fitted)
 

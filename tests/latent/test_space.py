@@ -30,7 +30,7 @@ def molecules() -> GeoGAE:
     graphs = [from_smiles(s, hydrogens="implied") for s in SMILES]
     made = GeoGAE(latent_dim=48, dim=4, attributes="decoded", contexts=False, descriptor=8, leaves="kept", twins="kept")
     made.fit(graphs)
-    return made.fit_prior(graphs, {"atoms": [float(g.n) for g in graphs]}, prior="autoregressive", core_minutes=0.15)
+    return made.fit_prior(graphs, {"atoms": [float(g.n) for g in graphs]}, core_minutes=0.15)
 
 
 def test_the_descriptor_is_the_first_part_of_z(model: GeoGAE) -> None:
@@ -161,3 +161,38 @@ def test_rules_are_learned() -> None:
     assert Rules.from_json(rules.to_json()).largest == rules.largest
     assert not Rules.of([path, Graph(2, [])]).connected
     assert is_connected(Graph(1, [])) and not is_connected(Graph(4, [[0, 1], [1, 2], [0, 2]]))
+
+
+def test_a_decoder_keeps_rules(molecules: GeoGAE) -> None:
+    plain = molecules.sample(200, seed=2, details=True)
+    kept = molecules.sample(200, seed=2, keep_rules=True, details=True)
+    np.testing.assert_array_equal(kept.z, plain.z)
+    assert molecules.rules_ is not None and plain.broken and not kept.broken
+    for one, other in zip(plain.graphs, kept.graphs, strict=True):
+        if molecules.rules_.broken(one) is None:  # a draw that obeys them already is left alone
+            assert one == other
+    way = molecules.interpolate("CCO", "c1ccccc1", steps=5, keep_rules=True)
+    assert all(molecules.rules_.broken(graph) is None for graph in way)
+
+
+def test_rules_choose_the_best_supported_graph() -> None:
+    star = Graph(4, [[0, 1], [0, 2], [0, 3]], node_categorical=[[6], [1], [1], [1]], edge_categorical=[[1], [1], [1]])
+    double = Graph(2, [[0, 1]], node_categorical=[[6], [6]], edge_categorical=[[2]])
+    rules = Rules.of([star, double])
+    support = np.full((5, 5), -1.0)
+    for i, j, value in ((0, 1, 0.9), (0, 2, 0.8), (0, 3, 0.7), (0, 4, 0.1), (3, 4, -0.2)):
+        support[i, j] = support[j, i] = value
+    assert rules.edges(support).tolist() == [[0, 1], [0, 2], [0, 3], [3, 4]]  # three edges at most, and connected
+    crowded = Graph(3, [[0, 1], [0, 2]], node_categorical=[[6], [6], [1]], edge_categorical=[[2], [2]])
+    mended = rules.attributes(crowded)
+    assert rules.broken(mended) is None
+    assert mended.edge_categorical is not None and mended.edge_categorical[:, 0].tolist() == [1, 1]
+    assert rules.attributes(star) is star
+
+
+def test_some_decoders_keep_no_rules() -> None:
+    graphs = datasets.load("MUTAG")[:12]
+    model = GeoGAE(architecture="sequential", latent_dim=32, dim=3, epochs=1).fit(graphs)
+    model.fit_prior(graphs, prior="gaussian")
+    with pytest.raises(GeoGAEError, match="keeps no rules"):
+        model.sample(3, keep_rules=True)

@@ -67,6 +67,16 @@ class Decoding(NamedTuple):
         return HyperballCloud(self.balls[:, :-1].copy(), self.balls[:, -1].copy(), np.arange(len(self.balls)))
 
 
+class DecodingRules(Protocol):
+    """What every training graph obeys, for a decoder that keeps to it."""
+
+    def edges(self, support: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Edges (E, 2) out of the support (n, n) of each pair, which is above 0 where the plain decoder joins."""
+
+    def attributes(self, graph: Graph) -> Graph:
+        """The graph with attributes that its edges allow."""
+
+
 @dataclass(frozen=True)
 class State:
     """All that a fitted autoencoder has learned: tensors, and facts that JSON can hold."""
@@ -122,6 +132,10 @@ class Autoencoder(ABC, Generic[R]):
     def decode(self, z: NDArray[np.float32]) -> list[Decoding]:
         """Graphs of z (count, latent_dim) alone."""
 
+    def decode_by_rules(self, z: NDArray[np.float32], rules: DecodingRules) -> list[Decoding]:
+        """The best supported graphs among those that keep to ``rules``; not every decoder can."""
+        raise GeoGAEError(f"the decoder of {type(self).__name__} keeps no rules; linear and refined models do")
+
     @abstractmethod
     def state(self) -> State:
         """What :meth:`from_state` needs beside the parameters."""
@@ -132,7 +146,7 @@ class Autoencoder(ABC, Generic[R]):
         """The fitted autoencoder again; a state that does not fit the parameters is a ValueError or KeyError."""
 
     def basis(self) -> NDArray[np.float64]:
-        """An invertible map (m, m) of z, in whose numbers, one after the other, z is easiest to model."""
+        """An invertible map (m, m) of z to numbers in like units: those that a prior models."""
         return np.eye(self.latent_dim)
 
     def lossy(self, reading: R) -> str | None:

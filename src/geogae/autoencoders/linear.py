@@ -19,6 +19,7 @@ from geogae.autoencoders.base import (
     MAX_LATENT,
     Autoencoder,
     Decoding,
+    DecodingRules,
     Session,
     State,
     check_attributes,
@@ -37,7 +38,7 @@ from geogae.autoencoders.linear_decoder import NOISE, LinearDecoder, Parts
 from geogae.autoencoders.slots import FEATURES, Attributes, Folded, Leaves, SlotFeature, SlotFeatures, SlotValues, Twins
 from geogae.autoencoders.slots.base import without_columns
 from geogae.errors import GeoGAEError
-from geogae.geometry.cloud import HyperballCloud, graphs_of_balls
+from geogae.geometry.cloud import HyperballCloud, graphs_of_balls, margins
 from geogae.graph import Graph
 
 BATCH = 256  # graphs at a time
@@ -321,7 +322,7 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         return self.decoder.assembled(parts._replace(coefficients=torch.from_numpy(np.stack(found)).to(z)))
 
     def basis(self) -> NDArray[np.float64]:
-        return self.decoder.slot_basis()
+        return self.decoder.principal_basis()
 
     # -- decode -------------------------------------------------------------------------------------------------------
 
@@ -330,17 +331,30 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         check_latent(z, self.latent_dim)
         return [decoding for begin in range(0, len(z), BATCH) for decoding in self._decode(z[begin : begin + BATCH])]
 
-    def _decode(self, z: NDArray[np.float32]) -> Iterator[Decoding]:
+    @torch.inference_mode()
+    def decode_by_rules(self, z: NDArray[np.float32], rules: DecodingRules) -> list[Decoding]:
+        """Rules of edges hold for the core; attributes follow them where no node is folded away."""
+        check_latent(z, self.latent_dim)
+        parts = (self._decode(z[begin : begin + BATCH], rules) for begin in range(0, len(z), BATCH))
+        return [decoding for part in parts for decoding in part]
+
+    def _decode(self, z: NDArray[np.float32], rules: DecodingRules | None = None) -> Iterator[Decoding]:
         rows = torch.from_numpy(z).to(self.decoder.mean.device)
         slots, sizes, asked = self.decoder.decode(rows, self.max_nodes)
         coefficients = self.decoder.parts(rows).coefficients.cpu().numpy()
         nodes, d = slots.cpu().numpy(), int(self.reader.dim)
-        cores = graphs_of_balls(nodes[..., :d], sizes.cpu().numpy())
+        if rules is None:
+            cores = graphs_of_balls(nodes[..., :d], sizes.cpu().numpy())
+        else:
+            balls = [nodes[row, :n, :d] for row, n in enumerate(sizes.tolist())]
+            cores = [Graph(len(own), rules.edges(margins(own[:, :-1], own[:, -1]))) for own in balls]
         for row, core in enumerate(cores):
             own, cut = nodes[row, : core.n], bool(asked[row] > sizes[row])
             graph, too_large = core, False
             if self.features:
                 graph, too_large = self.features.read(own[:, d:], coefficients[row], core, self.max_nodes)
+            if rules is not None and not self.features.columns:
+                graph = rules.attributes(graph)
             last = np.zeros(core.n, np.float32)
             last[-1] = not cut  # of a graph that is cut, no node is the last
             yield Decoding(graph, own[:, :d], last, cut or too_large)

@@ -146,18 +146,16 @@ class LinearDecoder(nn.Module):
         present = torch.arange(n, device=z.device) < sizes[:, None]
         return slots.where(present[..., None], 0), sizes, asked
 
-    def slot_basis(self) -> NDArray[np.float64]:
-        """An invertible map (m, m) of z: numbers z · basis come slot by slot, each deciding one more number of a slot.
+    def principal_basis(self) -> NDArray[np.float64]:
+        """An invertible map (m, m) of z: z · basis is the descriptor, then the code in units of the balls.
 
         Components are taken together with what the descriptor adds along the axes, so that they do not depend on it.
         """
-        h, first, end = self.described, self.described + 1, self.described + 1 + self.count
-        axes, deviations = self.axes.cpu().double().numpy(), self.deviations.cpu().double().numpy()
-        unit, units = float(self.unit), np.where(deviations > 0, deviations, 1.0)
-        whole, turned = np.eye(self.latent_dim), np.eye(self.latent_dim)
-        whole[:h, first:end] = unit * self.slopes.cpu().double().numpy() @ axes.T
-        turned[first:end, first:end] = slot_rotation(axes * deviations[:, None]) / (unit * units)[:, None]
-        return whole @ turned
+        h, end = self.described, self.described + 1 + self.count
+        basis = np.eye(self.latent_dim)
+        basis[h:, h:] /= float(self.unit)
+        basis[:h, h + 1 : end] = (self.slopes @ self.axes.T).cpu().double().numpy()
+        return basis
 
     # -- the likeliest components -----------------------------------------------------------------------------------
 
@@ -265,23 +263,6 @@ def regressed(rows: NDArray[np.float64], on: NDArray[np.float64]) -> NDArray[np.
     """Slopes (h, p) of rows (N, p) on numbers (N, h), by ridge regression."""
     gram = on.T @ on
     return np.linalg.solve(gram + RIDGE * max(np.trace(gram) / len(gram), LEAST) * np.eye(len(gram)), on.T @ rows)
-
-
-def slot_rotation(loadings: NDArray[np.float64]) -> NDArray[np.float64]:
-    """An orthonormal map (k, k) of components: the first j numbers decide the first slots' first numbers, roughly j.
-
-    Gram and Schmidt, over the columns of the loadings (k, p); a column that adds little to those before it is left out.
-    """
-    k, p = loadings.shape
-    found = np.zeros((k, 0))
-    for column in range(p):
-        if found.shape[1] == k:
-            break
-        rest = loadings[:, column] - found @ (found.T @ loadings[:, column])
-        rest -= found @ (found.T @ rest)  # once more, against rounding
-        if (length := float(np.linalg.norm(rest))) > LEAST:
-            found = np.column_stack([found, rest / length])
-    return np.linalg.qr(np.column_stack([found, np.eye(k)]))[0][:, :k]
 
 
 def completed(axes: NDArray[np.float64], count: int) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ log = logging.getLogger("geogae")
 def prior(
     run: Annotated[Path, Argument(metavar="RUN", help="A run folder or a saved model; the prior is saved with it.")],
     data: Annotated[str, Argument(metavar="DATA", help=DATA)],
-    kind: Annotated[str, Option("--kind", help="flow, autoregressive, gaussian or mixture.")] = "flow",
+    kind: Annotated[str, Option("--kind", help="flow, gaussian or mixture.")] = "flow",
     core_minutes: Annotated[float, Option(min=0.001, help="Budget.")] = 10.0,
     properties: Annotated[
         list[str] | None,
@@ -70,11 +70,14 @@ def sample(
     given: Annotated[list[str] | None, Option("--given", help="A condition, as in logp=2.5.")] = None,
     guidance: Annotated[float, Option(min=0, help="Above 1, what is given is stressed.")] = 1.0,
     only_valid: Annotated[bool, Option("--only-valid", help="Draw until n are valid.")] = False,
+    keep_rules: Annotated[
+        bool, Option("--keep-rules", help="Let the decoder keep to what all training graphs obey.")
+    ] = False,
     seed: Annotated[int, Option(min=0)] = 0,
     plot: Annotated[Path | None, Option(help="A picture of the first draws: .png.")] = None,
     as_json: Annotated[bool, Option("--json", help="Print what was drawn and dropped as JSON; needs -o.")] = False,
 ) -> None:
-    """Draw new graphs from the prior of a model; nothing is repaired.
+    """Draw new graphs from the prior of a model; nothing is repaired unless --keep-rules.
 
     \b
     Examples:
@@ -88,6 +91,7 @@ def sample(
     conditions = dict(_condition(text) for text in given or ())
     model = load_run(run)
     how: dict[str, Any] = {"seed": seed, "given": conditions or None, "guidance": guidance, "only_valid": only_valid}
+    how["keep_rules"] = keep_rules
     draws = model.sample(n, **how, details=True)
     names = [f"draw/{i}" for i in range(n)]
     write_graphs(draws.graphs, output, names)

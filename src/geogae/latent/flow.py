@@ -26,6 +26,10 @@ from geogae.latent.prior import Given, Prior, check_rows, normal_log_density, pr
 
 BLUR = 0.03  # deviation around each z, in units of the deviation of each number
 WIDTH, EACH, BLOCKS = 512, 8, 4  # hidden units at most, and for each number of z beside 64
+TIMES = 32  # frequencies that a time is written with
+EVEN = (
+    0.2  # numbers of z are divided by their deviation to this power: 0 keeps what matters to balls, 1 makes all alike
+)
 BACK = 2  # corrections of a step backwards
 RATE, DECAY = 1e-3, 0.01  # Adam's step, and the decay of weights
 STEPS = 60  # of the equation
@@ -39,28 +43,23 @@ class FlowNetwork(nn.Module):
 
     def __init__(self, m: int, given: int = 0) -> None:
         super().__init__()
-        width, blocks = min(WIDTH, 64 + EACH * m), BLOCKS
+        width = min(WIDTH, 64 + EACH * m)
         self.frequencies: Tensor
-        self.register_buffer("frequencies", torch.exp(torch.linspace(0, math.log(1000), 32)), persistent=False)
-        self.when = nn.Sequential(nn.Linear(64 + given, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU())
+        self.register_buffer("frequencies", torch.exp(torch.linspace(0, math.log(1000), TIMES)), persistent=False)
+        self.when = nn.Sequential(nn.Linear(2 * TIMES + given, width // 4), nn.SiLU())
         self.first = nn.Linear(m, width)
-        self.norms = nn.ModuleList(nn.LayerNorm(width, elementwise_affine=False) for _ in range(blocks))
-        self.shifts = nn.ModuleList(nn.Linear(width, 3 * width) for _ in range(blocks))
-        self.wide = nn.ModuleList(nn.Linear(width, 2 * width) for _ in range(blocks))
-        self.narrow = nn.ModuleList(nn.Linear(2 * width, width) for _ in range(blocks))
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(BLOCKS))
+        self.shifts = nn.ModuleList(nn.Linear(width // 4, width) for _ in range(BLOCKS))
+        self.inner = nn.ModuleList(nn.Linear(width, width) for _ in range(BLOCKS))
+        self.outer = nn.ModuleList(nn.Linear(width, width) for _ in range(BLOCKS))
         self.last = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, m))
-        for shift in self.shifts:
-            nn.init.zeros_(shift.weight)  # type: ignore[arg-type]
-            nn.init.zeros_(shift.bias)  # type: ignore[arg-type]
 
     def forward(self, x: Tensor, t: Tensor, given: Tensor | None = None) -> Tensor:
-        angles = t[:, None] * self.frequencies
-        told = [angles.sin(), angles.cos(), *([] if given is None else [given])]
-        when = self.when(torch.cat(told, dim=1))
-        hidden = self.first(x)
-        for norm, shift, wide, narrow in zip(self.norms, self.shifts, self.wide, self.narrow, strict=True):
-            offset, scale, gate = shift(when).chunk(3, dim=1)
-            hidden = hidden + (1 + gate) * narrow(nn.functional.silu(wide(norm(hidden) * (1 + scale) + offset)))
+        angles = t[:, None] * self.frequencies  # (B, TIMES)
+        when = self.when(torch.cat([angles.sin(), angles.cos(), *([] if given is None else [given])], dim=1))
+        hidden = self.first(x)  # (B, width)
+        for norm, shift, inner, outer in zip(self.norms, self.shifts, self.inner, self.outer, strict=True):
+            hidden = hidden + outer(nn.functional.silu(inner(norm(hidden)) + shift(when)))
         return self.last(hidden)
 
 
@@ -70,7 +69,7 @@ class FlowPrior(Prior):
     name = "flow"
 
     def __init__(self) -> None:
-        self.basis = np.empty((0, 0))  # (m, m): numbers are z · basis, standardised
+        self.basis = np.empty((0, 0))  # (m, m): numbers are z · basis, centred and scaled
         self.history: list[dict[str, float]] = []
 
     @property
@@ -90,7 +89,11 @@ class FlowPrior(Prior):
         progress: bool = False,
         **_: Any,
     ) -> Self:
-        """As :meth:`geogae.latent.autoregressive.AutoregressivePrior.fit`."""
+        """Fit for a budget of core-minutes; the weights that describe held-out rows best are kept.
+
+        ``basis`` (m, m) is an invertible map of z after which numbers are in like units. With a ``checkpoint`` file a
+        fit that was interrupted goes on if ``resume``.
+        """
         check_number("core_minutes", core_minutes, float, 1e-3, 1e6)
         rows = check_rows(z)
         if len(rows) < 2:
@@ -98,7 +101,7 @@ class FlowPrior(Prior):
         self.conditions, values = property_columns(properties, len(rows))
         self.basis = np.eye(rows.shape[1]) if basis is None else np.asarray(basis, dtype=np.float64)
         numbers = rows @ self.basis
-        self.center, self.scale = numbers.mean(0), numbers.std(0).clip(1e-6 * max(float(numbers.std()), 1e-9))
+        self.center, self.scale = numbers.mean(0), _scales(numbers)
         self.given_center, self.given_scale = values.mean(0), values.std(0) + 1e-9
         data = [torch.from_numpy((numbers - self.center) / self.scale).float()]
         data.append(torch.from_numpy((values - self.given_center) / self.given_scale).float())
@@ -227,6 +230,13 @@ class FlowPrior(Prior):
         )
         prior.network.eval()
         return prior
+
+
+def _scales(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What numbers (N, m) are divided by, (m,); their mean square is about 1 then, and larger ones stay larger."""
+    deviations = numbers.std(0)
+    typical = max(float(np.sqrt((deviations**2).mean())), 1e-9)
+    return typical * (deviations / typical).clip(1e-3) ** EVEN
 
 
 def _times() -> list[tuple[float, float]]:

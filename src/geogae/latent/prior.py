@@ -20,7 +20,6 @@ from geogae.errors import GeoGAEError
 
 PRIORS: dict[str, str] = {  # where each is
     "flow": "geogae.latent.flow:FlowPrior",
-    "autoregressive": "geogae.latent.autoregressive:AutoregressivePrior",
     "gaussian": "geogae.latent.prior:GaussianPrior",
     "mixture": "geogae.latent.mixture:MixturePrior",
 }

@@ -99,19 +99,21 @@ class LatentSpace:
         given: Given | None = None,
         guidance: float = 1.0,
         only_valid: bool = False,
+        keep_rules: bool = False,
         molecules: bool = False,
         details: bool = False,
     ) -> Any:
         """n new graphs drawn from the prior, conditioned on ``given`` properties; ``guidance`` above 1 stresses them.
 
         With ``only_valid`` graphs are drawn until n obey what all training graphs obey and, if they are molecules, are
-        valid ones. Nothing is repaired. With ``molecules`` they are RDKit molecules, None where one is not valid; with
-        ``details`` :class:`Draws`, which counts what was drawn and what was broken.
+        valid ones. Nothing is repaired, unless ``keep_rules``: then the decoder keeps to what all training graphs obey
+        (:class:`geogae.latent.rules.Rules`). With ``molecules`` they are RDKit molecules, None where one is not valid;
+        with ``details`` :class:`Draws`, which counts what was drawn and what was broken.
         """
         check_number("n", n, int, 1)
         check_number("seed", seed, int, 0)
         how: dict[str, Any] = {"seed": seed, "given": given, "guidance": guidance, "only_valid": only_valid}
-        draws: Draws = draw(self._prior(), self._graphs, n, self._broken, **how)
+        draws: Draws = draw(self._prior(), self._decoder(keep_rules), n, self._broken, **how)
         if details:
             return draws
         return _molecules(draws.graphs) if molecules else draws.graphs
@@ -122,14 +124,19 @@ class LatentSpace:
         z = graphs if isinstance(graphs, np.ndarray) else self.encode(self._own(graphs))
         return prior.log_prob(np.atleast_2d(z), given)
 
-    def interpolate(self, one: Any, other: Any, steps: int = 9, *, molecules: bool = False) -> list[Any]:
-        """Graphs on the way from one graph to another, the ends among them; see :mod:`geogae.latent.interpolation`."""
+    def interpolate(
+        self, one: Any, other: Any, steps: int = 9, *, keep_rules: bool = False, molecules: bool = False
+    ) -> list[Any]:
+        """Graphs on the way from one graph to another, the ends among them; see :mod:`geogae.latent.interpolation`.
+
+        ``keep_rules`` and ``molecules`` are those of :meth:`sample`.
+        """
         check_number("steps", steps, int, 2, 100_000)
         prior = self._prior()
         ends = self.encode([*self._own(one), *self._own(other)])
         if len(ends) != 2:
             raise GeoGAEError(f"a path goes from one graph to one other; {len(ends)} were given")
-        graphs = self._graphs(path(prior, ends[0], ends[1], steps))
+        graphs = self._decoder(keep_rules)(path(prior, ends[0], ends[1], steps))
         return _molecules(graphs) if molecules else list(graphs)
 
     def optimise(
@@ -179,6 +186,12 @@ class LatentSpace:
 
     def _graphs(self, z: NDArray[np.float32]) -> list[Graph]:
         return [decoding.graph for decoding in self._fitted().decode(z)]
+
+    def _decoder(self, keep_rules: bool) -> Callable[[NDArray[np.float32]], list[Graph]]:
+        rules = self.rules_
+        if not keep_rules or rules is None:
+            return self._graphs
+        return lambda z: [decoding.graph for decoding in self._fitted().decode_by_rules(z, rules)]
 
     def _own(self, graphs: Any) -> list[Graph]:
         """Graphs as the model was fitted on them: molecules with implied hydrogens where it reads such."""

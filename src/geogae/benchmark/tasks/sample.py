@@ -17,47 +17,60 @@ from geogae.formats import to_smiles_list
 from geogae.formats.optional import require
 from geogae.graph import Graph
 from geogae.latent.rules import is_connected
+from geogae.latent.sampling import Draws
 
 PAIRS, STEPS = 200, 9
 CORE_MINUTES = 1.0  # of a prior of a few hundred graphs
 BINS = 32
+DECODERS: dict[str, dict[str, Any]] = {
+    "plain decoder": {},
+    "decoder that keeps rules": {"keep_rules": True},
+    "plain decoder, drawn until valid": {"only_valid": True},
+}
 
 
 def molecules(model: GeoGAE, seed: int, count: int) -> Iterator[dict[str, Any]]:
-    """QM9: draws without any correction, the same drawn until valid, and paths between test molecules."""
+    """QM9: draws and paths between test molecules, by the plain decoder and by the one that keeps rules."""
     graphs, smiles = qm9.qm9()
     train, _, test = qm9.parts(len(graphs))
-    known = {smiles[i] for i in train}
-    draws = model.sample(count, seed=seed, details=True)
+    known, held_out = {smiles[i] for i in train}, [smiles[i] for i in test]
     about = {"task": "sample", "dataset": "QM9", "seed": seed, "draws": count}
-    yield {**about, "what": "draws", **_molecule_scores(draws.graphs, known, [smiles[i] for i in test]),
-           "broken": draws.broken}  # fmt: skip
-    descriptors = model.describe(draws.graphs) if model.autoencoder_.descriptor is not None else None
-    if descriptors is not None:
-        drawn = draws.z[:, : descriptors.shape[1]]
-        left = ((drawn - descriptors) ** 2).sum() / ((descriptors - descriptors.mean(0)) ** 2).sum()
-        yield {**about, "what": "descriptor of a draw and of its graph", "r2": round(float(1 - left), 4)}
-    kept = model.sample(count, seed=seed, only_valid=True, details=True)
-    yield {**about, "what": "only valid", "drawn": kept.drawn,
-           **_molecule_scores(kept.graphs, known, [smiles[i] for i in test])}  # fmt: skip
-    yield {**about, "what": "paths", **_paths(model, [graphs[i] for i in test], seed)}
+    rng = np.random.default_rng(seed)
+    resampled = [smiles[i] for i in rng.choice(train, count)]
+    yield {**about, "what": "training molecules", **_molecule_scores(resampled, known, held_out)}
+    for what, how in DECODERS.items():
+        draws = model.sample(count, seed=seed, details=True, **how)
+        scores = _molecule_scores(to_smiles_list(draws.graphs), known, held_out)
+        yield {**about, "what": what, **scores, "drawn": draws.drawn, "broken": draws.broken,
+               "descriptor_r2": _descriptor_agreement(model, draws)}  # fmt: skip
+    for what in ("plain decoder", "decoder that keeps rules"):
+        yield {**about, "what": f"paths, {what}", **_paths(model, [graphs[i] for i in test], seed, DECODERS[what])}
 
 
-def _molecule_scores(graphs: Sequence[Graph], known: set[str], test: list[str]) -> dict[str, Any]:
-    found = [one if one is not None and "." not in one else None for one in to_smiles_list(graphs)]
-    valid = [one for one in found if one is not None]
+def _descriptor_agreement(model: GeoGAE, draws: Draws) -> float | None:
+    """R² between the descriptors in drawn z and those of the graphs that they decode to."""
+    if model.autoencoder_.descriptor is None:
+        return None
+    found = model.describe(draws.graphs)
+    left = ((draws.z[:, : found.shape[1]] - found) ** 2).sum() / ((found - found.mean(0)) ** 2).sum()
+    return round(float(1 - left), 4)
+
+
+def _molecule_scores(found: Sequence[str | None], known: set[str], test: list[str]) -> dict[str, Any]:
+    """Of SMILES, None where there is no valid molecule."""
+    valid = [one for one in found if one is not None and "." not in one]
     scores: dict[str, Any] = {
-        "valid_connected": round(len(valid) / len(graphs), 4),
-        "connected": round(float(np.mean([is_connected(graph) for graph in graphs])), 4),
+        "valid": round(float(np.mean([one is not None for one in found])), 4),
+        "valid_connected": round(len(valid) / len(found), 4),
         "unique": round(len(set(valid)) / max(1, len(valid)), 4),
         "new": round(float(np.mean([one not in known for one in set(valid)])), 4) if valid else 0.0,
     }
     fcd = require("fcd_torch", "dev")
-    scores["fcd"] = round(float(fcd.FCD(device="cpu", n_jobs=1)(gen=valid, ref=test[: len(graphs)])), 3)
+    scores["fcd"] = round(float(fcd.FCD(device="cpu", n_jobs=1)(gen=valid, ref=test[: len(found)])), 3)
     return scores
 
 
-def _paths(model: GeoGAE, test: list[Graph], seed: int) -> dict[str, Any]:
+def _paths(model: GeoGAE, test: list[Graph], seed: int, how: dict[str, Any]) -> dict[str, Any]:
     """Midpoints that are molecules, and how steadily likeness passes from one end to the other."""
     from rdkit import Chem, DataStructs
 
@@ -66,7 +79,7 @@ def _paths(model: GeoGAE, test: list[Graph], seed: int) -> dict[str, Any]:
     valid, taus = [], []
     for _ in range(PAIRS):
         a, b = rng.choice(len(test), 2, replace=False)
-        way = to_smiles_list(model.interpolate(test[a], test[b], steps=STEPS))
+        way = to_smiles_list(model.interpolate(test[a], test[b], steps=STEPS, **how))
         middle = way[STEPS // 2]
         valid.append(middle is not None and "." not in middle)
         bits: list[Any] = [None if one is None else generator.GetFingerprint(Chem.MolFromSmiles(one)) for one in way]
