@@ -78,7 +78,7 @@ def test_stepping_gives_the_logits_of_one_pass() -> None:
         stepper = Stepper(network, 4, given)
         for i in range(5):
             torch.testing.assert_close(stepper.logits(), whole[:, i], atol=1e-5, rtol=1e-4)
-            stepper.tell(bins[:, i], numbers[:, i])
+            stepper.append(bins[:, i], numbers[:, i])
         numbers[:, 3], bins[:, 3] = 9.0, (bins[:, 3] + 1) % 7  # a number says nothing of itself or earlier ones
         torch.testing.assert_close(network(bins, numbers, given)[:, :4], whole[:, :4])
 

@@ -109,14 +109,14 @@ class AutoregressivePrior(Prior):
     def _through(self, z: NDArray[np.floating], given: Given | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Normal numbers (N, m) and log densities (N,)."""
         numbers = check_rows(z, self.m) @ self.basis
-        told = self._told(given, len(numbers))
+        conditions = self._condition_inputs(given, len(numbers))
         normal, density = np.empty_like(numbers), np.empty(len(numbers))
         volume = np.linalg.slogdet(self.basis)[1]
         for begin in range(0, len(numbers), AT_ONCE):
             part = slice(begin, begin + AT_ONCE)
             places, shares = self.bins.place(numbers[part])
             inputs = torch.from_numpy((numbers[part] - self.center) / self.scale).float()
-            own = None if told is None else told[part]
+            own = None if conditions is None else conditions[part]
             logits = self.network(torch.from_numpy(places), inputs, own)  # (N, m, B)
             chances = self._chances(logits)
             at = places[..., None]
@@ -133,19 +133,19 @@ class AutoregressivePrior(Prior):
         """z of normal vectors; ``guidance`` above 1 stresses what is given."""
         check_number("guidance", guidance, float, 0, 100)
         u = check_rows(u, self.m)
-        told = self._told(given, len(u))
-        parts = [
-            self._drawn(u[begin : begin + AT_ONCE], None if told is None else told[begin : begin + AT_ONCE], guidance)
-            for begin in range(0, len(u), AT_ONCE)
-        ]
+        conditions = self._condition_inputs(given, len(u))
+        parts = []
+        for begin in range(0, len(u), AT_ONCE):
+            part = slice(begin, begin + AT_ONCE)
+            parts.append(self._drawn(u[part], None if conditions is None else conditions[part], guidance))
         numbers = np.concatenate([np.empty((0, self.m)), *parts])
         return np.linalg.solve(self.basis.T, numbers.T).T.astype(np.float32)
 
-    def _drawn(self, u: NDArray[np.float64], told: Tensor | None, guidance: float) -> NDArray[np.float64]:
+    def _drawn(self, u: NDArray[np.float64], conditions: Tensor | None, guidance: float) -> NDArray[np.float64]:
         numbers = np.empty_like(u)
-        steppers = [Stepper(self.network, len(u), told)]
-        if told is not None and guidance != 1 and bool(told.any()):
-            steppers.append(Stepper(self.network, len(u), torch.zeros_like(told)))
+        steppers = [Stepper(self.network, len(u), conditions)]
+        if conditions is not None and guidance != 1 and bool(conditions.any()):
+            steppers.append(Stepper(self.network, len(u), torch.zeros_like(conditions)))
         levels = ndtr(u)
         for i in range(self.m):
             logits = [stepper.logits() for stepper in steppers]
@@ -158,14 +158,14 @@ class AutoregressivePrior(Prior):
             numbers[:, i] = self.bins.number(i, place, (levels[:, i] - below) / chance)
             value = torch.from_numpy((numbers[:, i] - self.center[i]) / self.scale[i]).float()
             for stepper in steppers:
-                stepper.tell(torch.from_numpy(place), value)
+                stepper.append(torch.from_numpy(place), value)
         return numbers
 
     def _chances(self, logits: Tensor) -> NDArray[np.float64]:
         soft = (logits.double() / self.temperature).softmax(-1).numpy()
         return (1 - FLOOR) * soft + FLOOR / BINS
 
-    def _told(self, given: Given | None, count: int) -> Tensor | None:
+    def _condition_inputs(self, given: Given | None, count: int) -> Tensor | None:
         """Conditions and which of them are given, (count, 2c)."""
         if not self.conditions:
             self.given_columns(given, count)  # an error if there are any

@@ -95,7 +95,7 @@ class Masked(nn.Module):
 
 
 class Stepper:
-    """The network one number at a time, for ``count`` vectors: logits of number i, then its value is told."""
+    """The network one number at a time, for ``count`` vectors: logits of number i, then its value is given."""
 
     def __init__(self, network: MaskedNetwork, count: int, given: Tensor | None = None) -> None:
         self.network, self.at = network, 0
@@ -120,7 +120,7 @@ class Stepper:
         self._norm(len(network.blocks), hidden, begin, end)
         return network.out.place(self.normed[-1], self.at, end)
 
-    def tell(self, bins: Tensor, numbers: Tensor) -> None:
+    def append(self, bins: Tensor, numbers: Tensor) -> None:
         """The next number (count,) and its bin."""
         network, later = self.network, (self.at + 1) * self.network.units
         self.start[:, later:] += network.embedding[self.at, :, later:][bins]
