@@ -243,6 +243,15 @@ def test_vectors_as_json(run: Run) -> None:
     assert run("decode", "run", "z.json").out == run("decode", "run", "z.npy").out != ""
 
 
+def test_evaluate_counts_inexact_clouds(run: Run) -> None:
+    ring = Graph(6, [(i, (i + 1) % 6) for i in range(6)])  # no graph of intervals: inexact at d = 2
+    formats.write([Graph(n, [(i, i + 1) for i in range(n - 1)]) for n in range(2, 14)], "paths.jsonl")
+    formats.write([ring, Graph(2, [(0, 1)])], "rings.jsonl")
+    assert run("train", "linear/mutag", "--data", "paths.jsonl", "--out", "run", "--set", "dim=2").code == 0
+    assert json.loads(run("evaluate", "run", "rings.jsonl", "--json").out)["inexact_clouds"] == 1
+    assert "inexact clouds  1 graphs" in run("evaluate", "run", "rings.jsonl").out
+
+
 def test_a_run_that_was_interrupted_early(run: Run) -> None:
     Path("run").mkdir()
     Path("run/state.safetensors").touch()
