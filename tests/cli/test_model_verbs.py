@@ -243,6 +243,16 @@ def test_vectors_as_json(run: Run) -> None:
     assert run("decode", "run", "z.json").out == run("decode", "run", "z.npy").out != ""
 
 
+def test_encode_that_is_refused_leaves_no_file(run: Run) -> None:
+    assert run("train", "default", "--data", "graphs.jsonl", "--out", "run").code == 0
+    formats.write([Graph(5000, [(0, 1)])], "large.jsonl")
+    Path("bad.jsonl").write_text("no graph\n")
+    before = sorted(os.listdir())
+    for data in ("large.jsonl", "bad.jsonl", "missing.jsonl"):
+        assert run("encode", "run", data, "-o", "z.npy").code == 2
+        assert sorted(os.listdir()) == before
+
+
 def test_evaluate_counts_inexact_clouds(run: Run) -> None:
     ring = Graph(6, [(i, (i + 1) % 6) for i in range(6)])  # no graph of intervals: inexact at d = 2
     formats.write([Graph(n, [(i, i + 1) for i in range(n - 1)]) for n in range(2, 14)], "paths.jsonl")
