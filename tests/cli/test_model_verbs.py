@@ -253,6 +253,22 @@ def test_encode_that_is_refused_leaves_no_file(run: Run) -> None:
         assert sorted(os.listdir()) == before
 
 
+def test_a_pretrained_model_by_its_name(run: Run) -> None:
+    model = GeoGAE.pretrained("mutag")
+    code, _, err = run("encode", "mutag", "graphs.jsonl", "-o", "z.npy")
+    assert code == 0, err
+    assert np.array_equal(np.load("z.npy"), model.encode(formats.read("graphs.jsonl")))
+    assert run("decode", "mutag", "z.npy", "-o", "back.jsonl").code == 0
+    assert len(formats.read("back.jsonl")) == 24
+    assert json.loads(run("evaluate", "mutag", "graphs.jsonl", "--json").out)["not_encoded"] == 0
+    code, out, err = run("evaluate", "mutag")
+    assert (code, out) == (2, "") and "the pretrained model mutag comes without its graphs; give graphs as DATA" in err
+    code, out, err = run("prior", "mutag", "graphs.jsonl")
+    assert (code, out) == (2, "") and "GeoGAE.pretrained('mutag').save('mine')" in err and not Path("mutag").exists()
+    GeoGAE("linear", latent_dim=24).fit(formats.read("graphs.jsonl")).save("mutag")  # a folder comes first
+    assert run("encode", "mutag", "graphs.jsonl", "-o", "own.npy").code == 0 and np.load("own.npy").shape == (24, 24)
+
+
 def test_evaluate_counts_inexact_clouds(run: Run) -> None:
     ring = Graph(6, [(i, (i + 1) % 6) for i in range(6)])  # no graph of intervals: inexact at d = 2
     formats.write([Graph(n, [(i, i + 1) for i in range(n - 1)]) for n in range(2, 14)], "paths.jsonl")
