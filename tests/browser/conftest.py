@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from find_chromium import ADVICE, find_chromium
 
 FLAGS = (

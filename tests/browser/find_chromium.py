@@ -1,4 +1,4 @@
-"""Where a Chromium is: one of the system, or Playwright's own. Run as a script, it says what to install if there is none."""
+"""Where a Chromium is: of the system, or Playwright's own. As a script it says what to install if there is none."""
 
 from __future__ import annotations
 

@@ -247,10 +247,10 @@ def test_encode_that_is_refused_leaves_no_file(run: Run) -> None:
     assert run("train", "default", "--data", "graphs.jsonl", "--out", "run").code == 0
     formats.write([Graph(5000, [(0, 1)])], "large.jsonl")
     Path("bad.jsonl").write_text("no graph\n")
-    before = sorted(os.listdir())
+    before = sorted(Path().iterdir())
     for data in ("large.jsonl", "bad.jsonl", "missing.jsonl"):
         assert run("encode", "run", data, "-o", "z.npy").code == 2
-        assert sorted(os.listdir()) == before
+        assert sorted(Path().iterdir()) == before
 
 
 def test_a_pretrained_model_by_its_name(run: Run) -> None:
