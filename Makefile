@@ -16,6 +16,7 @@ test-slow: $(VENV)/.installed-dev  # minutes each: longer trainings, large graph
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "slow and not browser"
 
 test-browser: $(VENV)/.installed-dev  # needs a Chromium: one of the system, or `playwright install chromium`
+	@$(BIN)/python tests/browser/find_chromium.py
 	$(BIN)/python -m pytest -m browser
 
 torture: $(VENV)/.installed-dev  # damaged files, kills, many writers, full disks: about ten minutes

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from geogae import GeoGAE, metrics, presets
+from geogae.autoencoders.slots import Leaves
 from geogae.benchmark.folds import development
 from geogae.benchmark.paper import paper
 from geogae.benchmark.plan import Run
@@ -62,12 +63,16 @@ def choose(names: list[str]) -> None:
                     seconds.append(round(time.perf_counter() - start, 2))
                     best = max(model.history_, key=lambda row: row["validation_f1"])
                     measured.append({key: best[f"validation_{key}"] for key in ("f1", "exact")})
-                candidate = {"dim": dim, "order": order, "m": m, "folds": model.folds_}
+                candidate = {"dim": dim, "order": order, "m": m, "folds": _folds_leaves(model)}
                 rows.append({**candidate, "validation": measured, "seconds": seconds})
                 f1 = [round(100 * row["f1"], 2) for row in measured]
                 print(name, dim, order, m, f1, np.mean(f1).round(2), seconds, flush=True)
         config = {"dataset": name, "sample": sample, "threads": torch.get_num_threads()}
         record("refined", f"choose-{name}", config, rows, time.perf_counter() - begin)
+
+
+def _folds_leaves(model: GeoGAE) -> bool:
+    return any(isinstance(feature, Leaves) for feature in model.autoencoder_.features.features)
 
 
 def ablations(name: str = "AIDS", sizes: tuple[int, ...] = (192, 96)) -> None:

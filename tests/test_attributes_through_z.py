@@ -181,7 +181,7 @@ def alike(n: int, pairs: Any, seed: int) -> Graph:
     return dressed(n, pairs, seed, **KINDS["all"])
 
 
-SYMMETRIC = [  # where attributes alone tell nodes apart
+SYMMETRIC = [  # where attributes alone distinguish nodes
     alike(6, [(i, (i + 1) % 6) for i in range(6)], 0),
     alike(5, [(0, i) for i in range(1, 5)], 1),
     alike(4, [(i, j) for i in range(4) for j in range(i)], 2),

@@ -24,7 +24,7 @@ from geogae.autoencoders.linear import ROOM
 from geogae.plots import plot_reconstructions
 
 SCORES = {"f1", "f1_pooled", "f1_unweighted", "exact", "size_error", "size_error_relative", "truncated"}
-KEYS = SCORES | {"not_encoded", "lossy"}
+KEYS = SCORES | {"not_encoded", "lossy", "inexact_clouds"}
 SMALL: dict[str, Any] = {"dim": 3, "order": "axis", "latent_dim": 48, "steps": 200}
 
 
@@ -271,6 +271,17 @@ def test_what_cannot_be_encoded_is_said_before_anything_is_fitted(
     assert str(error.value) == f"graph 1 of 2000 nodes cannot be encoded: {reason}"
     with pytest.raises(GeoGAEError, match=r"^graph 'oak' cannot be encoded: it has 2000 nodes"):
         model.transform(Graph(2000, tree.edges, name="oak"))
+
+
+@pytest.mark.parametrize("architecture", ["refined", "sequential"])
+def test_inexact_clouds_are_counted(architecture: str) -> None:
+    """A ring of six is no graph of intervals, so its cloud at d = 2 is wrong somewhere; paths are intervals."""
+    own: dict[str, Any] = {"steps": 20} if architecture == "refined" else {"epochs": 1, "token_dim": 16}
+    ring = Graph(6, [(i, (i + 1) % 6) for i in range(6)])
+    paths = [path(n) for n in range(2, 12)]
+    model = GeoGAE(architecture, dim=2, latent_dim=32, **own).fit(paths)
+    assert model.evaluate(paths[:3])["inexact_clouds"] == 0
+    assert model.evaluate([ring, paths[0], ring])["inexact_clouds"] == 2
 
 
 def test_graphs_that_cannot_be_encoded_score_as_lost(

@@ -38,7 +38,7 @@ def test_f1_does_not_confuse_edges_of_different_sizes():
 def test_f1_of_graphs_without_edges():
     empty = Graph(3)
     assert metrics.edge_f1(empty, empty) == 1.0
-    assert metrics.edge_f1(empty, Graph(5)) == 1.0  # no edge is wrong; the size error and exact tell
+    assert metrics.edge_f1(empty, Graph(5)) == 1.0  # no edge is wrong; the size error and exact count that
     assert metrics.edge_f1(empty, PATH) == 0.0
     assert metrics.edge_f1(PATH, empty) == 0.0
 
@@ -261,7 +261,7 @@ def test_rmse_by_hand():
     bare = metrics.attributes([one, two], [Graph(2), two])["node_rmse"]  # its nodes came back, their numbers did not
     assert bare == pytest.approx((gone / 10) ** 0.5)
     longer = Graph(4, node_continuous=[[0.0, 10.0], [2.0, 10.0], [99.0, 99.0], [99.0, 99.0]])
-    assert metrics.attributes([one, two], [longer, two])["node_rmse"] == 0  # the size error tells
+    assert metrics.attributes([one, two], [longer, two])["node_rmse"] == 0  # the size error counts that
 
 
 @pytest.mark.parametrize("odd", [Graph(3), Graph(3, node_continuous=np.ones((3, 5)))])

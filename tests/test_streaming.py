@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geogae import GeoGAE, Graph, datasets
+from geogae import GeoGAE, GeoGAEError, Graph, datasets
 from geogae.streaming import decode_blocks, encode_blocks, write_resumable
 
 
@@ -48,6 +48,19 @@ def test_an_ended_job_goes_on_where_it_stopped(tmp_path: Path, model: GeoGAE, gr
     assert (shape, before) == ((40, 48), 15)
     assert np.array_equal(np.load(path), model.encode(graphs))
     assert [file.name for file in tmp_path.iterdir()] == ["z.npy"]
+
+
+def test_nothing_is_left_where_no_row_was_written(tmp_path: Path, model: GeoGAE, graphs: list[Graph]) -> None:
+    path, about = tmp_path / "z.npy", {"data": "MUTAG"}
+    too_large = Graph(5000, [(0, 1)])
+    with pytest.raises(GeoGAEError, match="cannot be encoded"):
+        write_resumable(model, iter([too_large]), path, about)
+    with pytest.raises(Ended):
+        write_resumable(model, interrupted(graphs, 4), path, about, block=5)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(GeoGAEError, match="cannot be encoded"):
+        write_resumable(model, iter([*graphs[:5], too_large]), path, about, block=5)
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".z.npy.rows", ".z.npy.rows.json"]
 
 
 def test_rows_of_other_graphs_are_not_used(tmp_path: Path, model: GeoGAE, graphs: list[Graph]) -> None:

@@ -9,6 +9,7 @@ from geogae.benchmark.blocks import NOT_MEASURED
 from geogae.benchmark.blocks import markdown_table as table
 from geogae.benchmark.paper import Score, paper
 from geogae.benchmark.results import read_results
+from geogae.benchmark.tables import out_of_memory
 from geogae.datasets import NUMBERS
 from record import RESULTS, result
 
@@ -58,8 +59,7 @@ def _printed(score: Score | None) -> str:
 
 
 def _failure(entry: dict[str, Any]) -> str:
-    error = entry["error"]
-    return f"OOM ({error.split('about ')[1].split(' for')[0]})" if error.startswith("OOM") else f"failed: {error[:60]}"
+    return out_of_memory(entry["error"]) or f"failed: {entry['error'][:60]}"
 
 
 def f1() -> str:

@@ -156,8 +156,8 @@ class GeoGAE(LatentSpace, TransformerMixin, ArchitectureParameters):  # type: ig
     def evaluate(self, graphs: Any, *, n_jobs: int = 1) -> dict[str, float]:
         """How well graphs come back through z: see :func:`geogae.metrics.evaluate`.
 
-        ``not_encoded`` counts graphs that cannot be encoded, which score as lost, and ``lossy`` those that the model
-        says may not come back whole.
+        ``not_encoded`` counts graphs that cannot be encoded, which score as lost, ``lossy`` those that the model says
+        may not come back whole, and ``inexact_clouds`` those whose cloud has wrong edges before it is encoded.
         """
         autoencoder, given = self._fitted(), as_graphs(graphs)
         return autoencoders.evaluate(autoencoder, given, n_jobs=n_jobs)

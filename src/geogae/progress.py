@@ -43,7 +43,7 @@ def progress_bar(
 
 
 class Meter:
-    """A line that tells how far a job is and what it measures on the way."""
+    """A line that says how far a job is and what it measures on the way."""
 
     def __init__(self, title: str, show: bool) -> None:
         self.title, self.visible = title, show

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +45,8 @@ def write_resumable(
     """Encode graphs into an ``.npy`` file; a job that was ended goes on where it stopped.
 
     Rows are kept in ``.NAME.rows`` beside the file until it is whole. They are used again if ``about``, which says of
-    which model and which graphs they are, is the same. Returns the shape of the array and how many rows were there.
+    which model and which graphs they are, is the same. Where no row was written, nothing is left behind. Returns the
+    shape of the array and how many rows were there.
     """
     target = Path(path)
     rows, note = target.with_name(f".{target.name}.rows"), target.with_name(f".{target.name}.rows.json")
@@ -64,6 +66,11 @@ def write_resumable(
         note.unlink()
     except OSError as error:
         raise GeoGAEError(f"cannot write {target}: {error.strerror or error}; choose another place") from None
+    finally:
+        with suppress(OSError):
+            if rows.stat().st_size < 4 * model.latent_dim:  # not one row to go on from
+                rows.unlink()
+                note.unlink(missing_ok=True)
     return shape, done
 
 

@@ -9,6 +9,7 @@ import pytest
 from entries import cells, entry, failure
 
 from geogae import __version__
+from geogae.benchmark.baselines import OutOfMemory
 from geogae.benchmark.blocks import NOT_MEASURED
 from geogae.benchmark.summary import Spread, summarise
 from geogae.benchmark.tables import attributes, detail, document, f1, origin, sizes, sweeps, unseen
@@ -70,6 +71,19 @@ def test_scores_with_and_without_side_information() -> None:
     assert [(line["side information"], line["MUTAG"]) for line in lines] == [
         ("none", "**40.0 ± 0.0**"), ("alignment", "90.0 ± 0.0"), ("size", "50.0 ± 0.0"),
     ]  # fmt: skip
+
+
+def test_runs_that_were_refused_for_memory() -> None:
+    refusal = str(OutOfMemory(1207 * 2**30, 11 * 2**30, "a batch of 1 graphs of 3782 nodes"))
+    some = [failure("pigvae", seed, error=refusal, dataset="REDDIT-BINARY") for seed in range(2)]
+    some += [failure("grale", error="OOM", dataset="REDDIT-BINARY"), failure("regae", dataset="REDDIT-BINARY")]
+    some += [entry("linear", dataset="REDDIT-BINARY"), failure("linear", 1, error=refusal, dataset="REDDIT-BINARY")]
+    text = f1(summarise(some), "paper")
+    scores = {name: line["REDDIT-BINARY"] for name, line in by_method(text).items()}
+    assert (scores["pigvae"], scores["grale"], scores["regae"]) == ("OOM (1207.0 GiB)", "OOM", "– (1 failed)")
+    assert scores["linear"] == "**90.0** (1 seed, 1 failed)"
+    legend = "OOM (GiB): refused before training"
+    assert legend in text and legend not in f1(summarise([entry()]), "paper")
 
 
 def test_runs_of_an_older_version_are_marked() -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from find_chromium import ADVICE, find_chromium
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run",
 )  # fmt: skip
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 
 Open = Callable[..., Any]
@@ -22,12 +21,11 @@ Open = Callable[..., Any]
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
-    path = next((found for name in NAMES if (found := shutil.which(name))), None)
+    path = find_chromium()
+    if path is None:
+        pytest.skip(ADVICE)
     with playwright.sync_playwright() as driver:
-        try:
-            browser = driver.chromium.launch(executable_path=path, args=list(FLAGS))
-        except playwright.Error as error:
-            pytest.skip(f"no Chromium: apt-get install chromium, or playwright install chromium ({error})"[:300])
+        browser = driver.chromium.launch(executable_path=path, args=list(FLAGS))
         yield browser
         browser.close()
 

@@ -64,6 +64,11 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
         "latent_dim=100000000 must be a whole number, from 2 to 65536",
     ),
     "missing run": (("evaluate", "nope"), "nope is no folder; a saved model is a folder with config.json"),
+    "neither folder nor name": (
+        ("encode", "nope", "graphs.jsonl"),
+        "nope is no folder; a saved model is a folder with config.json and its weights, and the pretrained models are "
+        "graphs, molecules, mutag, or hf:user/name from the hub",
+    ),
     "run without a model": (("encode", "taken", "graphs.jsonl"), "taken/config.json is missing or damaged"),
     "unknown split": (("evaluate", "nope", "--split", "all"), "--split 'all' is not known; valid are train, valid"),
     "suffix of vectors": (("encode", "nope", "graphs.jsonl", "-o", "z.csv"), "cannot write z.csv: its suffix must"),

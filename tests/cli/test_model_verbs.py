@@ -243,6 +243,41 @@ def test_vectors_as_json(run: Run) -> None:
     assert run("decode", "run", "z.json").out == run("decode", "run", "z.npy").out != ""
 
 
+def test_encode_that_is_refused_leaves_no_file(run: Run) -> None:
+    assert run("train", "default", "--data", "graphs.jsonl", "--out", "run").code == 0
+    formats.write([Graph(5000, [(0, 1)])], "large.jsonl")
+    Path("bad.jsonl").write_text("no graph\n")
+    before = sorted(Path().iterdir())
+    for data in ("large.jsonl", "bad.jsonl", "missing.jsonl"):
+        assert run("encode", "run", data, "-o", "z.npy").code == 2
+        assert sorted(Path().iterdir()) == before
+
+
+def test_a_pretrained_model_by_its_name(run: Run) -> None:
+    model = GeoGAE.pretrained("mutag")
+    code, _, err = run("encode", "mutag", "graphs.jsonl", "-o", "z.npy")
+    assert code == 0, err
+    assert np.array_equal(np.load("z.npy"), model.encode(formats.read("graphs.jsonl")))
+    assert run("decode", "mutag", "z.npy", "-o", "back.jsonl").code == 0
+    assert len(formats.read("back.jsonl")) == 24
+    assert json.loads(run("evaluate", "mutag", "graphs.jsonl", "--json").out)["not_encoded"] == 0
+    code, out, err = run("evaluate", "mutag")
+    assert (code, out) == (2, "") and "the pretrained model mutag comes without its graphs; give graphs as DATA" in err
+    code, out, err = run("prior", "mutag", "graphs.jsonl")
+    assert (code, out) == (2, "") and "GeoGAE.pretrained('mutag').save('mine')" in err and not Path("mutag").exists()
+    GeoGAE("linear", latent_dim=24).fit(formats.read("graphs.jsonl")).save("mutag")  # a folder comes first
+    assert run("encode", "mutag", "graphs.jsonl", "-o", "own.npy").code == 0 and np.load("own.npy").shape == (24, 24)
+
+
+def test_evaluate_counts_inexact_clouds(run: Run) -> None:
+    ring = Graph(6, [(i, (i + 1) % 6) for i in range(6)])  # no graph of intervals: inexact at d = 2
+    formats.write([Graph(n, [(i, i + 1) for i in range(n - 1)]) for n in range(2, 14)], "paths.jsonl")
+    formats.write([ring, Graph(2, [(0, 1)])], "rings.jsonl")
+    assert run("train", "linear/mutag", "--data", "paths.jsonl", "--out", "run", "--set", "dim=2").code == 0
+    assert json.loads(run("evaluate", "run", "rings.jsonl", "--json").out)["inexact_clouds"] == 1
+    assert "inexact clouds  1 graphs" in run("evaluate", "run", "rings.jsonl").out
+
+
 def test_a_run_that_was_interrupted_early(run: Run) -> None:
     Path("run").mkdir()
     Path("run/state.safetensors").touch()

@@ -38,7 +38,7 @@ def test_other_forms_are_turned_into_this_one() -> None:
         assert to_smiles(graph) == "Oc1ccccc1"
 
 
-def test_a_radical_is_told() -> None:
+def test_a_radical_is_an_error() -> None:
     with pytest.raises(GeoGAEError, match="its valence implies"):
         from_smiles("[CH2]C", hydrogens="implied")
 

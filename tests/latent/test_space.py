@@ -107,7 +107,7 @@ def test_optimising_finds_better_and_resumes(molecules: GeoGAE, tmp_path) -> Non
         molecules.optimise(score, 60, file=tmp_path / "part.jsonl")
 
 
-def test_scores_that_fail_are_told(molecules: GeoGAE, caplog) -> None:
+def test_scores_that_fail_are_reported(molecules: GeoGAE, caplog) -> None:
     def sometimes(graph: Graph) -> float:
         if graph.n % 2:
             raise ZeroDivisionError("odd")

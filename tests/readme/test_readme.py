@@ -26,11 +26,13 @@ def blocks(page: str) -> list[str]:
 
 def test_the_python_example_and_the_commands_run_in_sequence(run: Run) -> None:
     """In one folder, from top to bottom: the commands read the file that the example writes."""
-    [example] = blocks("README.md")
+    example, use_of_z = blocks("README.md")
     scope: dict[str, Any] = {}
     exec(example, scope)
     assert scope["z"].shape == (16, 64) and Path("mine.geogae/config.json").exists()
     assert all(isomorphic(one, other) for one, other in zip(scope["back"], scope["mine"], strict=True))
+    exec(use_of_z, scope)
+    assert len(scope["new"]) == len(scope["between"]) == 5
     assert len(COMMANDS) >= 8
     for command in COMMANDS:
         code, _, err = run(*shlex.split(command))

@@ -151,8 +151,8 @@ def test_the_best_weights_are_kept() -> None:
 def test_weights_are_kept_by_the_choice_if_there_is_one() -> None:
     calls: list[int] = []
     trainer = toy(keep_best=lambda: calls.append(trainer.at.step), patience=3)
-    told = iter([(0.9, 0.1), (0.1, 0.6), (0.8, 0.3), (1.0, 0.6), (0.2, 0.7)])
-    trainer.validate = lambda: dict(zip(("f1", "choice"), next(told), strict=True))
+    scores = iter([(0.9, 0.1), (0.1, 0.6), (0.8, 0.3), (1.0, 0.6), (0.2, 0.7)])
+    trainer.validate = lambda: dict(zip(("f1", "choice"), next(scores), strict=True))
     at = trainer.run()
     assert calls == [5, 10, 25] and (at.best, at.stale) == (0.7, 0)
     assert [row["validation_f1"] for row in at.history] == [0.9, 0.1, 0.8, 1.0, 0.2]

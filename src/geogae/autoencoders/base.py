@@ -153,6 +153,10 @@ class Autoencoder(ABC, Generic[R]):
         """Why a graph may not come back whole, or None: it is larger than all in training, say."""
         return None
 
+    def inexact(self, reading: R) -> bool:
+        """Whether the graph was lost before z already: its cloud does not give it back."""
+        return False
+
     def scores(self, readings: Sequence[R]) -> dict[str, float]:
         """How well graphs come back from their z alone: see :func:`geogae.metrics.evaluate`."""
         true = [reading.ordered for reading in readings]
@@ -168,11 +172,11 @@ def reconstruct(
 
 def evaluate(autoencoder: Autoencoder[Any], graphs: Sequence[Graph], *, n_jobs: int = 1) -> dict[str, float]:
     """Scores of graphs through z; those that cannot be encoded are counted, and score as lost."""
-    pairs, lossy = _reconstruct(autoencoder, graphs, n_jobs)
+    pairs, lossy, inexact = _reconstruct(autoencoder, graphs, n_jobs)
     true, decodings = [graph for graph, _ in pairs], [decoding for _, decoding in pairs]
     scores = reconstruction_scores(true, decodings, autoencoder.attributes)
     lost = sum(decoding is None for decoding in decodings)
-    return {**scores, "not_encoded": float(lost), "lossy": float(lossy)}
+    return {**scores, "not_encoded": float(lost), "lossy": float(lossy), "inexact_clouds": float(inexact)}
 
 
 def reconstruction_scores(
@@ -187,8 +191,8 @@ def reconstruction_scores(
 
 def _reconstruct(
     autoencoder: Autoencoder[Any], graphs: Sequence[Graph], n_jobs: int
-) -> tuple[list[tuple[Graph, Decoding | None]], int]:
-    """Pairs of true and decoded graphs, and how many the autoencoder says may not come back whole."""
+) -> tuple[list[tuple[Graph, Decoding | None]], int, int]:
+    """Pairs of true and decoded graphs, how many may not come back whole, and how many clouds are inexact."""
     reasons = [autoencoder.why_not(graph) for graph in graphs]
     if lost := [reason for reason in reasons if reason]:
         log.warning("%d of %d graphs cannot be encoded; the first: %s", len(lost), len(graphs), lost[0])
@@ -202,7 +206,8 @@ def _reconstruct(
             pairs.append((reading.ordered, decoding))
         else:
             pairs.append((graph, None))
-    return pairs, sum(autoencoder.lossy(reading) is not None for reading in readings)
+    lossy = sum(autoencoder.lossy(reading) is not None for reading in readings)
+    return pairs, lossy, sum(autoencoder.inexact(reading) for reading in readings)
 
 
 def hold_out(graphs: Sequence[Graph], validation: Sequence[Graph] | None, seed: int) -> tuple[list[Graph], list[Graph]]:

@@ -1,4 +1,4 @@
-"""The descriptor of a graph: k numbers that tell what it is like, the same for every numbering of its nodes.
+"""The descriptor of a graph: k numbers that say what it is like, the same for every numbering of its nodes.
 
 They are principal components of the logarithms of how often each neighbourhood occurs (Weisfeiler and Leman's colours,
 with attributes where graphs have them) and of statistics of degrees, clustering and random walks. A small edit changes
@@ -117,7 +117,7 @@ class _Found(NamedTuple):
 
 
 def _frequent(found: Sequence[_Found]) -> NDArray[np.int64]:
-    """The colours of the most graphs, ascending; a colour of one graph alone tells nothing of others."""
+    """The colours of the most graphs, ascending; a colour of one graph alone says nothing of others."""
     kinds, graphs = np.unique(np.concatenate([one.colour for one in found]), return_counts=True)
     shared = np.flatnonzero(graphs > 1) if (graphs > 1).any() else np.arange(len(kinds))
     kept = shared[np.argsort(-graphs[shared], kind="stable")[:COLOURS]]

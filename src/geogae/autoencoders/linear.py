@@ -221,6 +221,10 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
             return f"it has {n} {what}; the largest graph of the fit has {self.decoder.slots}"
         return self.features.lossy(reading.core)
 
+    def inexact(self, reading: CloudReading) -> bool:
+        centers, radii_raw = reading.balls[:, :-1], reading.balls[:, -1]
+        return not HyperballCloud(centers, radii_raw, np.arange(reading.core.n), reading.core).exact
+
     def _stripped(self, graph: Graph) -> Graph:
         """The graph with no more attributes than the model reads."""
         return graph.topology() if self.attributes == "ignored" else graph

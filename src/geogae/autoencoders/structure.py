@@ -142,7 +142,7 @@ def triangles(start: Any, neighbour: Any) -> Any:
 
 
 UNIT = 1 << 16  # node functions are whole multiples of 1 / UNIT: their sums do not depend on the order of nodes
-STEPS = 4  # of the random walk that carries node functions around
+STEPS = 4  # of the random walk that averages node functions
 HISTOGRAMS = ((0, 10, 21), (0, 1, 9))  # from, to and places, of the logarithm of degrees and of clustering
 
 

@@ -208,7 +208,7 @@ def _chosen(config: Mapping[str, Any]) -> str:
 
 
 def _clouds(entries: Sequence[Entry]) -> str:
-    """Whether times include fitting the clouds. A run reads its own fits again, so one fit is enough to tell."""
+    """Whether times include fitting the clouds. A run reads its own fits again, so one fit is enough to decide."""
     counts = [entry.get("clouds") for entry in entries]
     if not counts or any(not count for count in counts):
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import groupby
@@ -179,6 +180,14 @@ def in_words(side_information: Iterable[str]) -> str:
     return ", ".join(side_information) or "none"
 
 
+def out_of_memory(error: str) -> str | None:
+    """``OOM`` with the memory that was predicted, of a run that was refused for it; None of any other failure."""
+    if not error.startswith("OOM"):
+        return None
+    predicted = re.search(r"about ([\d.]+ GiB)", error)
+    return f"OOM ({predicted[1]})" if predicted else "OOM"
+
+
 def is_older(row: Row) -> bool:
     """Whether any of its runs is of another version of geogae than this."""
     return any(version != __version__ for version in row.versions)
@@ -193,9 +202,15 @@ def _best(rows: Iterable[Row]) -> float | None:
 
 
 def _score(row: Row | None, best: float | None = None) -> str:
-    """Mean ± deviation in percent, bold where it is the best, and the seeds where they are not all there."""
+    """Mean ± deviation in percent, bold where it is the best, and the seeds where they are not all there.
+
+    ``OOM`` where every run was refused for memory.
+    """
     if row is None:
         return NONE
+    refused = [out_of_memory(failure.error) for failure in row.failed]
+    if row.f1 is None and refused and refused[0] is not None and None not in refused:
+        return refused[0]
     score = _spread(row.f1)
     if row.f1 and not row.side_information and best is not None and _percent(row.f1.mean) == _percent(best):
         score = f"**{score}**"
@@ -234,6 +249,7 @@ def _legend(split: str, text: str, notes: dict[str, str]) -> str:
         "without side information. Side information is what a decoder gets beside z: the true size, or the alignment "
         "of its nodes with the true ones."
     ]
+    lines += ["OOM (GiB): refused before training, by the predicted memory of a training step."] * ("OOM (" in text)
     lines += _older(text)
     lines += [f"{mark} {paper().notes[note]}" for note, mark in notes.items()]
     if split != "paper":

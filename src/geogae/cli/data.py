@@ -28,6 +28,7 @@ DATA = (
     "A data set's name, or a file: .jsonl, .g6, .s6, .smi, .parquet, .npz, TU .zip or folder; "
     f"- reads JSONL, SMILES or graph6 lines from stdin. {IN_HELP}"
 )
+RUN = "A run folder, a saved model, or the name of a pretrained model, such as molecules; a folder comes first."
 Format = Annotated[
     str | None,
     Option("--format", help="The format of DATA, if not by its suffix: jsonl, smi, g6, …; for stdin, if not guessed."),
@@ -80,12 +81,30 @@ def read_graphs(
     return graphs[:wanted] if sample is None else datasets.sample(graphs, wanted, seed)
 
 
+def model_path(run: Path) -> Path:
+    """The folder of a model: the folder itself, which comes first, or that of a pretrained model of this name."""
+    from geogae import pretrained
+    from geogae.model_folder import CONFIG
+    from geogae.pretrained.hub import PREFIX
+
+    name = str(run)
+    if run.exists():
+        return run
+    if name in pretrained.names() or name.startswith(PREFIX):
+        return pretrained.path(name)
+    raise GeoGAEError(
+        f"{run} is no folder; a saved model is a folder with {CONFIG} and its weights, and the pretrained models are "
+        f"{', '.join(pretrained.names()) or 'none in this installation'}, or {PREFIX}user/name from the hub"
+    )
+
+
 def load_run(run: Path) -> GeoGAE:
-    """The model of a run folder."""
+    """The model of a run folder, or a pretrained one by its name."""
     from geogae.estimator import GeoGAE
     from geogae.model_folder import CONFIG
     from geogae.training.loop import STATE
 
+    run = model_path(run)
     if (run / STATE).exists() and not (run / CONFIG).exists():
         raise GeoGAEError(f"{run} was interrupted before it had a model; finish it with geogae train … --resume")
     return GeoGAE.load(run)

@@ -10,13 +10,13 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from geogae.cli.data import DATA, Format, Simplify, check_writable, load_run, read_graphs
+from geogae.cli.data import DATA, RUN, Format, Simplify, check_writable, load_run, read_graphs
 
 log = logging.getLogger("geogae")
 
 
 def describe(
-    run: Annotated[Path, Argument(metavar="RUN", help="A run folder or a saved model.")],
+    run: Annotated[Path, Argument(metavar="RUN", help=RUN)],
     data: Annotated[str, Argument(metavar="DATA", help=DATA)],
     output: Annotated[Path | None, Option("-o", "--output", help="An .npy file; JSON to stdout if not given.")] = None,
     simplify: Simplify = False,
@@ -26,7 +26,7 @@ def describe(
 
     \b
     Examples:
-      geogae describe runs/qm9 library.smi -o library.npy
+      geogae describe molecules library.smi -o library.npy
       geogae describe runs/mutag graphs.jsonl > descriptors.json
     """
     check_writable(output, (".npy",))

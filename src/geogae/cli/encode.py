@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from geogae.cli.data import DATA, STDIN, Format, Simplify, check_writable, iter_graphs, load_run
+from geogae.cli.data import DATA, RUN, STDIN, Format, Simplify, check_writable, iter_graphs, load_run, model_path
 from geogae.errors import GeoGAEError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _LISTED = 20  # rows that a warning lists
 
 
 def encode(
-    run: Annotated[Path, Argument(metavar="RUN", help="A run folder or a saved model.")],
+    run: Annotated[Path, Argument(metavar="RUN", help=RUN)],
     data: Annotated[str, Argument(metavar="DATA", help=DATA)],
     output: Annotated[Path | None, Option("-o", "--output", help="An .npy file; JSON to stdout if not given.")] = None,
     jobs: Annotated[int, Option(min=1, max=4096, help="Workers.")] = 1,
@@ -39,7 +39,7 @@ def encode(
     \b
     Examples:
       geogae encode runs/mutag graphs.jsonl -o z.npy
-      geogae encode runs/qm9 big.smi -o z.npy --jobs 2
+      geogae encode molecules big.smi -o z.npy --jobs 2
       geogae encode runs/mutag graphs.jsonl > z.json
       cat molecules.smi | geogae encode runs/qm9 - -o z.npy
     """
@@ -49,13 +49,14 @@ def encode(
     from geogae.streaming import encode_blocks, write_resumable
 
     model = load_run(run)
+    config = (model_path(run) / CONFIG).read_text(encoding="utf-8")
     graphs = iter_graphs(data, simplify=simplify, format=format)
     with progress_bar("encoding", None) as advance:
         counted = (graph for graph in graphs if advance())
         if output is None:
             _print_rows(encode_blocks(model, counted, n_jobs=jobs), data)
             return
-        about = {"model": (run / CONFIG).read_text(encoding="utf-8"), "data": _identity(data), "simplify": simplify}
+        about = {"model": config, "data": _identity(data), "simplify": simplify}
         shape, before = write_resumable(model, counted, output, about, n_jobs=jobs)
     if before:
         log.info("%d rows were there from a job that was ended", before)
@@ -82,7 +83,7 @@ def _identity(data: str) -> list[Any]:
 
 
 def decode(
-    run: Annotated[Path, Argument(metavar="RUN", help="A run folder or a saved model.")],
+    run: Annotated[Path, Argument(metavar="RUN", help=RUN)],
     vectors: Annotated[Path, Argument(metavar="Z", help="Vectors as geogae encode writes them: .npy, or .json.")],
     output: Annotated[
         Path | None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from geogae.cli.data import DATA, Format, Simplify, check_writable, load_run, print_facts, print_json, read_graphs
+from geogae.cli.data import DATA, RUN, Format, Simplify, check_writable, load_run, print_facts, print_json, read_graphs
 from geogae.cli.encode import check_atoms
 from geogae.cli.train import in_words, parts_of_run
 from geogae.errors import GeoGAEError
@@ -18,7 +18,7 @@ MOLECULE_SCORES = {"valid": "valid molecules", "same_smiles": "same SMILES"}
 
 
 def evaluate(
-    run: Annotated[Path, Argument(metavar="RUN", help="A run folder or a saved model.")],
+    run: Annotated[Path, Argument(metavar="RUN", help=RUN)],
     data: Annotated[str | None, Argument(metavar="[DATA]", help=f"Other graphs, all of them. {DATA}")] = None,
     split: Annotated[str, Option(metavar="|".join(SPLITS), help="Which part of the run's own data.")] = "test",
     plot: Annotated[Path | None, Option(help="Save a picture of graphs beside what came back.")] = None,
@@ -53,6 +53,8 @@ def evaluate(
     if data is not None:
         graphs = read_graphs(data, simplify=simplify, format=format)
     else:
+        if not run.exists():  # pretrained
+            raise GeoGAEError(f"the pretrained model {run} comes without its graphs; give graphs as DATA")
         graphs = parts_of_run(run)[SPLITS.index(split)]
         if not graphs:
             raise GeoGAEError(f"the {split} part of the data of {run} is empty; give DATA, or train with more graphs")

@@ -9,14 +9,14 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from geogae.cli.data import DATA, Simplify, check_writable, load_run, read_graphs
+from geogae.cli.data import DATA, RUN, Simplify, check_writable, load_run, read_graphs
 from geogae.errors import GeoGAEError
 
 log = logging.getLogger("geogae")
 
 
 def explore(
-    run: Annotated[Path, Argument(metavar="MODEL", help="A run folder or a saved model.")],
+    run: Annotated[Path, Argument(metavar="MODEL", help=RUN)],
     data: Annotated[str, Argument(metavar="GRAPHS", help=DATA)],
     output: Annotated[Path, Option("-o", "--output", help="The page, an .html file.")] = Path("map.html"),
     projection: Annotated[str, Option(metavar="pca|umap", help="How vectors become points of the map.")] = "pca",

@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from geogae.cli.data import DATA, check_writable, load_run, print_json, read_graphs
+from geogae.cli.data import DATA, RUN, check_writable, load_run, print_json, read_graphs
 from geogae.cli.grid import plot_grid
 from geogae.cli.output import read_one
 
 
 def neighbours(
-    run: Annotated[Path, Argument(metavar="RUN", help="A run folder or a saved model with a descriptor.")],
+    run: Annotated[Path, Argument(metavar="RUN", help=f"{RUN} It needs a descriptor.")],
     graph: Annotated[str, Argument(metavar="GRAPH", help="A SMILES, or a file: the neighbours of each of its graphs.")],
     among: Annotated[str, Option(help=f"What is searched. {DATA}")],
     k: Annotated[int, Option("-k", min=1, help="Neighbours of each.")] = 5,
@@ -25,7 +25,7 @@ def neighbours(
 
     \b
     Example:
-      geogae neighbours runs/qm9 CCO --among library.smi -k 10
+      geogae neighbours molecules CCO --among library.smi -k 10
     """
     check_writable(plot, (".png",))
     queries, searched = read_one(graph), read_graphs(among)

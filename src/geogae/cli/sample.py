@@ -39,6 +39,9 @@ def prior(
       geogae prior runs/qm9 train.smi --property logp --property qed
     """
     model = load_run(run)
+    if not run.exists():  # pretrained
+        copy = f"python -c \"from geogae import GeoGAE; GeoGAE.pretrained('{run}').save('mine')\""
+        raise GeoGAEError(f"a prior is saved with its model, and {run} belongs to the package; make a copy: {copy}")
     graphs = model._own(read_graphs(data, simplify=simplify, format=format))
     values = {name: _property(name, graphs) for name in properties or ()}
     checkpoint = run / "prior.part.safetensors"

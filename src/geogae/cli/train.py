@@ -144,6 +144,8 @@ def in_words(scores: dict[str, float]) -> dict[str, str]:
         parts = [f"F1 {100 * scores[f'{kind}_f1']:.2f} %"] if f"{kind}_f1" in scores else []
         parts += [f"RMSE {scores[f'{kind}_rmse']:.4g}"] if f"{kind}_rmse" in scores else []
         words |= {f"{kind} attributes": ", ".join(parts)} if parts else {}
+    counts = {"not encoded": "not_encoded", "lossy": "lossy", "inexact clouds": "inexact_clouds"}
+    words |= {title: f"{scores[name]:.0f} graphs" for title, name in counts.items() if scores.get(name)}
     return words | ({"whole": f"{100 * scores['whole']:.2f} % with all categories"} if "whole" in scores else {})
 
 

@@ -51,7 +51,7 @@ def from_rdkit(molecule: Any, *, hydrogens: Hydrogens = False, label: Any = None
     """The graph of a molecule. With ``hydrogens`` every hydrogen becomes a node, else the atoms are kept as they are.
 
     With ``hydrogens="implied"`` heavy atoms are nodes, bonds are kekulised, and hydrogens follow from the valences: the
-    fewest numbers that tell a molecule. A molecule that its valences do not tell (a radical) is an error.
+    fewest numbers that determine a molecule. A molecule that its valences do not determine (a radical) is an error.
 
     Unless given, the name is the molecule's property ``_Name``, and the label is its property ``label`` if that is a
     number or a list of numbers.
@@ -97,7 +97,7 @@ def with_implied_hydrogens(graph: Graph) -> Graph:
 
 
 def _kekulised(molecule: Any) -> Any:
-    """Heavy atoms with single, double and triple bonds; an error if their valences do not tell the hydrogens."""
+    """Heavy atoms with single, double and triple bonds; an error if their valences do not determine the hydrogens."""
     chem = require("rdkit.Chem", "chem")
     try:
         with _quiet():

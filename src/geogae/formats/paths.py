@@ -1,4 +1,4 @@
-"""Files of graphs. The suffix tells the format, unless ``format`` does."""
+"""Files of graphs. The suffix decides the format, unless ``format`` does."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Fitted clouds on disk, in one SQLite file that several processes may write to.
 
-An entry is keyed by everything that decides it, and carries a checksum: what is stale, cut short or foreign is a miss,
+An entry is keyed by everything that decides it, and has a checksum: what is stale, cut short or foreign is a miss,
 never a wrong cloud. A cache that cannot be used costs time, not the result: one line in the log says so.
 """
 

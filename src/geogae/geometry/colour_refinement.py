@@ -209,7 +209,7 @@ def compared(step: int, seen: np.int64, best_trace: Ints) -> int:
 
 @njit(cache=True, nogil=True)
 def without_backgrounds(cell: Ints, start: Ints, neighbour: Arcs, kind: Arcs) -> tuple[Ints, Arcs, Arcs]:
-    """The adjacency of an equitable graph without what its cells alone tell.
+    """The adjacency of an equitable graph without what its cells alone determine.
 
     For every pair of cells the commonest kind (the smallest one on a tie) becomes kind 0, "no edge", and pairs of
     kind 0 become edges of that kind instead: a complete graph loses its edges, a complete multipartite one becomes

@@ -1,6 +1,6 @@
 """The kernels are compiled by the first process that needs them, and loaded from a file by all later ones.
 
-That takes a minute once, and a fraction of a second afterwards. Who waits for it is told what for.
+That takes a minute once, and a fraction of a second afterwards. A line in the log says so where it takes long.
 """
 
 from __future__ import annotations

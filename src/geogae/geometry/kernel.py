@@ -102,7 +102,7 @@ def _pull_row(centers, i, pull, grad_centers):
 def sphere_gradient(centers, raw, sign, alpha, gamma, temperature, margin, grad_centers, grad_raw, radii, d2, pull):
     """Gradient of L_sphere over the pairs i < j, in place; returns (wrong pairs, pairs with less than ``margin``).
 
-    ``sign`` is +1 for an edge and -1 for none; +1 on the diagonal tells that twins share the ball, whose margin is
+    ``sign`` is +1 for an edge and -1 for none; +1 on the diagonal means that twins share the ball, whose margin is
     with itself: without that term its radius may vanish.
     """
     n = centers.shape[1]

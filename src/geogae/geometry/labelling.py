@@ -1,12 +1,12 @@
 """Canonical labelling: the same graph, however its nodes are numbered, becomes the same input.
 
 Individualisation and refinement, on ever smaller parts. Nodes are coloured until nodes of one colour (a cell) look
-alike. What the colours alone tell is then taken out of the graph, which often falls apart; its parts are labelled one
-by one and sorted, so neither trees and twins nor copies multiply the search. Only a part that holds together is
+alike. What the colours alone determine is then taken out of the graph, which often falls apart; its parts are labelled
+one by one and sorted, so neither trees and twins nor copies multiply the search. Only a part that holds together is
 searched: each node of its largest cell gets a colour of its own in turn, and the best outcome counts.
 
 Two shortcuts keep that search small. Of the nodes that known symmetries map onto each other only one is tried. And an
-outcome that equals the canonical form of an earlier part is canonical itself: the rest of its search is spared.
+outcome that equals the canonical form of an earlier part is canonical itself: the rest of its search is skipped.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def _by_parts(graph: _Coloured, search: _Search) -> _Solving:
 def _by_search(graph: _Coloured, search: _Search) -> _Solving:
     """Label a connected equitable graph: nodes of its largest cell are singled out in turn, the best outcome counts.
 
-    The best outcome has the least trace, then the least certificate. In the largest cell a choice tells most.
+    The best outcome has the least trace, then the least certificate. In the largest cell a choice decides most.
     """
     n = len(graph.cell)
     sizes = np.bincount(graph.cell)

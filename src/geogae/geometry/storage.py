@@ -30,7 +30,7 @@ _FIT = ("steps", "tries", "canonical")  # one value for each cloud
 
 
 def save_clouds(clouds: Sequence[HyperballCloud], path: str | os.PathLike[str]) -> None:
-    """Write clouds and the graphs they were fitted to, whole or not at all; the suffix tells the format."""
+    """Write clouds and the graphs they were fitted to, whole or not at all; the suffix decides the format."""
     target = Path(path)
     write = _write_jsonl if _suffix(target) == ".jsonl" else _write_npz
     if not clouds:

@@ -123,10 +123,10 @@ class FlowPrior(Prior):
     ) -> NDArray[np.float32]:
         check_number("guidance", guidance, float, 0, 100)
         u = check_rows(u, self.m)
-        told = self._told(given, len(u))
+        conditions = self._condition_inputs(given, len(u))
         parts = [np.empty((0, self.m))]
         for begin in range(0, len(u), AT_ONCE):
-            x, own = self._part(u, told, begin)
+            x, own = self._part(u, conditions, begin)
             for t, following in _times():
                 x = self._stepped(x, t, following, own, guidance)
             parts.append(x.double().numpy())
@@ -136,10 +136,10 @@ class FlowPrior(Prior):
     @torch.inference_mode()
     def to_normal(self, z: NDArray[np.floating], given: Given | None = None) -> NDArray[np.float64]:
         numbers = (check_rows(z, self.m) @ self.basis - self.center) / self.scale
-        told = self._told(given, len(numbers))
+        conditions = self._condition_inputs(given, len(numbers))
         parts = [np.empty((0, self.m))]
         for begin in range(0, len(numbers), AT_ONCE):
-            x, own = self._part(numbers, told, begin)
+            x, own = self._part(numbers, conditions, begin)
             for t, following in reversed(_times()):
                 x = self._back(x, t, following, own)
             parts.append(x.double().numpy())
@@ -148,13 +148,13 @@ class FlowPrior(Prior):
     def log_prob(self, z: NDArray[np.floating], given: Given | None = None) -> NDArray[np.float64]:
         """Of the normal vector, less the integral of the divergence on the way."""
         numbers = (check_rows(z, self.m) @ self.basis - self.center) / self.scale
-        told = self._told(given, len(numbers))
+        conditions = self._condition_inputs(given, len(numbers))
         volume = np.linalg.slogdet(self.basis)[1] - np.log(self.scale).sum()
         generator = torch.Generator().manual_seed(0)
         probes = torch.randint(0, 2, (PROBES, self.m), generator=generator).float() * 2 - 1
         densities = [np.empty(0)]
         for begin in range(0, len(numbers), AT_ONCE):
-            x, own = self._part(numbers, told, begin)
+            x, own = self._part(numbers, conditions, begin)
             divergence = torch.zeros(len(x), dtype=torch.float64)
             for t, following in reversed(_times()):
                 with torch.inference_mode():
@@ -165,35 +165,35 @@ class FlowPrior(Prior):
             densities.append(normal_log_density(x.double().numpy()) - divergence.numpy() + volume)
         return np.concatenate(densities)
 
-    def _part(self, rows: NDArray[np.float64], told: Tensor | None, begin: int) -> tuple[Tensor, Tensor | None]:
+    def _part(self, rows: NDArray[np.float64], conditions: Tensor | None, begin: int) -> tuple[Tensor, Tensor | None]:
         part = slice(begin, begin + AT_ONCE)
-        return torch.from_numpy(rows[part]).float(), None if told is None else told[part]
+        return torch.from_numpy(rows[part]).float(), None if conditions is None else conditions[part]
 
-    def _velocity(self, x: Tensor, t: float, told: Tensor | None, guidance: float = 1.0) -> Tensor:
+    def _velocity(self, x: Tensor, t: float, conditions: Tensor | None, guidance: float = 1.0) -> Tensor:
         when = torch.full((len(x),), t)
-        guess = self.network(x, when, told)
-        if told is not None and guidance != 1:
-            free = self.network(x, when, torch.zeros_like(told))
+        guess = self.network(x, when, conditions)
+        if conditions is not None and guidance != 1:
+            free = self.network(x, when, torch.zeros_like(conditions))
             guess = free + guidance * (guess - free)
         return (guess - (1 - BLUR) * x) / (1 - (1 - BLUR) * t)
 
-    def _stepped(self, x: Tensor, t: float, following: float, told: Tensor | None, guidance: float) -> Tensor:
+    def _stepped(self, x: Tensor, t: float, following: float, conditions: Tensor | None, guidance: float) -> Tensor:
         """Heun's step."""
-        first = self._velocity(x, t, told, guidance)
-        second = self._velocity(x + (following - t) * first, following, told, guidance)
+        first = self._velocity(x, t, conditions, guidance)
+        second = self._velocity(x + (following - t) * first, following, conditions, guidance)
         return x + (following - t) * (first + second) / 2
 
-    def _back(self, x: Tensor, t: float, following: float, told: Tensor | None) -> Tensor:
+    def _back(self, x: Tensor, t: float, following: float, conditions: Tensor | None) -> Tensor:
         """The inverse of a step, by iteration: where a step leads to x."""
-        before = self._stepped(x, following, t, told, 1.0)
+        before = self._stepped(x, following, t, conditions, 1.0)
         for _ in range(BACK):
-            before = before + x - self._stepped(before, t, following, told, 1.0)
+            before = before + x - self._stepped(before, t, following, conditions, 1.0)
         return before
 
-    def _divergence(self, x: Tensor, t: float, told: Tensor | None, probes: Tensor) -> Tensor:
+    def _divergence(self, x: Tensor, t: float, conditions: Tensor | None, probes: Tensor) -> Tensor:
         """The trace of the velocity's Jacobian (B,), as random directions estimate it."""
         x = x.requires_grad_(True)
-        velocity = self._velocity(x, t, told)
+        velocity = self._velocity(x, t, conditions)
         found = torch.zeros(len(x), dtype=torch.float64)
         for number, probe in enumerate(probes):
             again = number + 1 < len(probes)
@@ -201,7 +201,7 @@ class FlowPrior(Prior):
             found += (slope * probe).sum(1).double() / len(probes)
         return found.detach()
 
-    def _told(self, given: Given | None, count: int) -> Tensor | None:
+    def _condition_inputs(self, given: Given | None, count: int) -> Tensor | None:
         """Conditions and which of them are given, (count, 2c)."""
         if not self.conditions:
             self.given_columns(given, count)  # an error if there are any

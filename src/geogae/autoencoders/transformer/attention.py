@@ -143,7 +143,7 @@ class CrossAttention(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """With an ``edge_width`` the layer can be told of edges."""
+    """With an ``edge_width`` the layer can read edge attributes."""
 
     def __init__(self, token_dim: int, hidden: int, heads: int, edge_width: int = 0) -> None:
         super().__init__()

@@ -295,6 +295,9 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
             return f"it has {reading.ordered.n} nodes; decoding stops at {self.max_nodes}"
         return self.schema.unknown(reading.ordered) if self.schema else None
 
+    def inexact(self, reading: SequenceReading) -> bool:
+        return not reading.cloud.exact
+
     def read(self, graphs: Sequence[Graph], *, n_jobs: int = 1, progress: bool = False) -> list[SequenceReading]:
         clouds = self.reader.read(graphs, n_jobs=n_jobs, progress=progress) if graphs else []
         return [SequenceReading(cloud.ordered_graph, cloud) for cloud in clouds]

@@ -101,8 +101,8 @@ function choose(i, announce = false) {
   markMap();
   map.show(i);
   if (!announce) return;
-  const told = facts.map((fact) => fact.join(" ")).join(", ");
-  byId("status").textContent = `${store.name(i)}: ${told}. ${byId("back-caption").textContent}`;
+  const details = facts.map((fact) => fact.join(" ")).join(", ");
+  byId("status").textContent = `${store.name(i)}: ${details}. ${byId("back-caption").textContent}`;
 }
 
 function drawChosen() {

@@ -54,9 +54,9 @@ class Film {
     this.slider.value = t;
     const graph = this.store.decode(this.point(t));
     this.picture.show(graph);
-    const told = `${Math.round(100 * t)} % of the way: ${plural(graph.n, "node")}, ${plural(graph.edges.length / 2, "edge")}`;
-    this.slider.setAttribute("aria-valuetext", told);
-    this.state.textContent = told;
+    const state = `${Math.round(100 * t)} % of the way: ${plural(graph.n, "node")}, ${plural(graph.edges.length / 2, "edge")}`;
+    this.slider.setAttribute("aria-valuetext", state);
+    this.state.textContent = state;
   }
 
   play() {
