@@ -192,7 +192,7 @@ def test_rules_choose_the_best_supported_graph() -> None:
 
 def test_some_decoders_keep_no_rules() -> None:
     graphs = datasets.load("MUTAG")[:12]
-    model = GeoGAE(architecture="sequential", latent_dim=32, dim=3, epochs=1).fit(graphs)
+    model = GeoGAE(architecture="sequential", latent_dim=64, dim=3, epochs=1).fit(graphs)
     model.fit_prior(graphs, prior="gaussian")
     with pytest.raises(GeoGAEError, match="keeps no rules"):
         model.sample(3, keep_rules=True)
