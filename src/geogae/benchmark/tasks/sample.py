@@ -16,72 +16,77 @@ from geogae.estimator import GeoGAE
 from geogae.formats import to_smiles_list
 from geogae.formats.optional import require
 from geogae.graph import Graph
-from geogae.latent.rules import is_connected
-from geogae.latent.sampling import Draws
+from geogae.latent.prior import slerp
+from geogae.latent.rules import counted, is_connected
 
 PAIRS, STEPS = 200, 9
 CORE_MINUTES = 1.0  # of a prior of a few hundred graphs
 BINS = 32
-DECODERS: dict[str, dict[str, Any]] = {
-    "plain decoder": {},
-    "decoder that keeps rules": {"keep_rules": True},
-    "plain decoder, drawn until valid": {"only_valid": True},
-}
 
 
 def molecules(model: GeoGAE, seed: int, count: int) -> Iterator[dict[str, Any]]:
     """QM9: draws and paths between test molecules, by the plain decoder and by the one that keeps rules."""
     graphs, smiles = qm9.qm9()
     train, _, test = qm9.parts(len(graphs))
-    known, held_out = {smiles[i] for i in train}, [smiles[i] for i in test]
+    known = {smiles[i] for i in train}
+    frechet = require("fcd_torch", "dev").FCD(device="cpu", n_jobs=1)
+    reference = frechet.precalc([smiles[i] for i in test[:count]])
     about = {"task": "sample", "dataset": "QM9", "seed": seed, "draws": count}
-    rng = np.random.default_rng(seed)
-    resampled = [smiles[i] for i in rng.choice(train, count)]
-    yield {**about, "what": "training molecules", **_molecule_scores(resampled, known, held_out)}
-    for what, how in DECODERS.items():
-        draws = model.sample(count, seed=seed, details=True, **how)
-        scores = _molecule_scores(to_smiles_list(draws.graphs), known, held_out)
-        yield {**about, "what": what, **scores, "drawn": draws.drawn, "broken": draws.broken,
-               "descriptor_r2": _descriptor_agreement(model, draws)}  # fmt: skip
-    for what in ("plain decoder", "decoder that keeps rules"):
-        yield {**about, "what": f"paths, {what}", **_paths(model, [graphs[i] for i in test], seed, DECODERS[what])}
+
+    def scores(found: Sequence[str | None]) -> dict[str, Any]:
+        valid = [one for one in found if one is not None and "." not in one]
+        return {
+            "valid": round(float(np.mean([one is not None for one in found])), 4),
+            "valid_connected": round(len(valid) / len(found), 4),
+            "unique": round(len(set(valid)) / max(1, len(valid)), 4),
+            "new": round(float(np.mean([one not in known for one in set(valid)])), 4) if valid else 0.0,
+            "fcd": round(float(frechet(pref=reference, gen=valid)), 3),
+        }
+
+    resampled = np.random.default_rng(seed).choice(train, count)
+    yield {**about, "what": "training molecules", **scores([smiles[i] for i in resampled])}
+    z = model._prior().sample(count, seed)
+    chosen = [graphs[i] for i in np.random.default_rng(seed).choice(test, (PAIRS, 2)).ravel()]
+    ways = _paths(model, chosen)
+    for keep_rules, what in ((False, "plain decoder"), (True, "decoder that keeps rules")):
+        decode = model._decoder(keep_rules)
+        drawn = decode(z)
+        yield {**about, "what": what, **scores(to_smiles_list(drawn)),
+               "broken": counted([model._broken(graph) for graph in drawn]),
+               "descriptor_r2": _descriptor_agreement(model, z, drawn)}  # fmt: skip
+        yield {**about, "what": f"paths, {what}", **_path_scores(to_smiles_list(decode(ways)))}
 
 
-def _descriptor_agreement(model: GeoGAE, draws: Draws) -> float | None:
+def _descriptor_agreement(model: GeoGAE, z: NDArray[np.float32], graphs: Sequence[Graph]) -> float | None:
     """R² between the descriptors in drawn z and those of the graphs that they decode to."""
     if model.autoencoder_.descriptor is None:
         return None
-    found = model.describe(draws.graphs)
-    left = ((draws.z[:, : found.shape[1]] - found) ** 2).sum() / ((found - found.mean(0)) ** 2).sum()
+    found = model.describe(graphs)
+    left = ((z[:, : found.shape[1]] - found) ** 2).sum() / ((found - found.mean(0)) ** 2).sum()
     return round(float(1 - left), 4)
 
 
-def _molecule_scores(found: Sequence[str | None], known: set[str], test: list[str]) -> dict[str, Any]:
-    """Of SMILES, None where there is no valid molecule."""
-    valid = [one for one in found if one is not None and "." not in one]
-    scores: dict[str, Any] = {
-        "valid": round(float(np.mean([one is not None for one in found])), 4),
-        "valid_connected": round(len(valid) / len(found), 4),
-        "unique": round(len(set(valid)) / max(1, len(valid)), 4),
-        "new": round(float(np.mean([one not in known for one in set(valid)])), 4) if valid else 0.0,
-    }
-    fcd = require("fcd_torch", "dev")
-    scores["fcd"] = round(float(fcd.FCD(device="cpu", n_jobs=1)(gen=valid, ref=test[: len(found)])), 3)
-    return scores
+def _paths(model: GeoGAE, ends: Sequence[Graph]) -> NDArray[np.float32]:
+    """z (PAIRS · STEPS, m) of the paths between each two graphs, as interpolate has them."""
+    z = model.encode(ends)
+    u = model._prior().to_normal(z)
+    at = np.linspace(0, 1, STEPS).tolist()
+    points = np.concatenate([slerp(u[i], u[i + 1], at) for i in range(0, len(u), 2)])
+    ways = model._prior().from_normal(points).reshape(-1, STEPS, z.shape[1])
+    ways[:, 0], ways[:, -1] = z[::2], z[1::2]
+    return ways.reshape(-1, z.shape[1])
 
 
-def _paths(model: GeoGAE, test: list[Graph], seed: int, how: dict[str, Any]) -> dict[str, Any]:
-    """Midpoints that are molecules, and how steadily likeness passes from one end to the other."""
+def _path_scores(found: Sequence[str | None]) -> dict[str, Any]:
+    """Midpoints that are molecules, and how steadily similarity passes from one end to the other."""
     from rdkit import Chem, DataStructs
 
     generator = require("rdkit.Chem.rdFingerprintGenerator", "chem").GetMorganGenerator(radius=2, fpSize=2048)
-    rng = np.random.default_rng(seed)
-    valid, taus = [], []
-    for _ in range(PAIRS):
-        a, b = rng.choice(len(test), 2, replace=False)
-        way = to_smiles_list(model.interpolate(test[a], test[b], steps=STEPS, **how))
+    middles, taus = [], []
+    for begin in range(0, len(found), STEPS):
+        way = found[begin : begin + STEPS]
         middle = way[STEPS // 2]
-        valid.append(middle is not None and "." not in middle)
+        middles.append(middle is not None and "." not in middle)
         bits: list[Any] = [None if one is None else generator.GetFingerprint(Chem.MolFromSmiles(one)) for one in way]
         for end, sign in ((0, -1), (STEPS - 1, 1)):
             pairs = [
@@ -89,7 +94,7 @@ def _paths(model: GeoGAE, test: list[Graph], seed: int, how: dict[str, Any]) -> 
             ]
             tau = kendalltau([i for i, _ in pairs], [one for _, one in pairs]).statistic
             taus.append(0.0 if np.isnan(tau) else sign * float(tau))
-    return {"pairs": PAIRS, "midpoints_valid_connected": round(float(np.mean(valid)), 4),
+    return {"pairs": len(middles), "midpoints_valid_connected": round(float(np.mean(middles)), 4),
             "tau": round(float(np.mean(taus)), 4)}  # fmt: skip
 
 
