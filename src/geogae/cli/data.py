@@ -36,6 +36,7 @@ Format = Annotated[
 Simplify = Annotated[
     bool, Option("--simplify", help="Drop self-loops and weights, merge repeated edges, read arcs as edges.")
 ]
+KeepRules = Annotated[bool, Option("--keep-rules", help="Let the decoder keep to what all training graphs obey.")]
 
 
 def iter_graphs(data: str, *, simplify: bool = False, format: str | None = None) -> Iterator[Graph]:

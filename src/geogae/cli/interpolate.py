@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from geogae.cli.data import check_writable, load_run
+from geogae.cli.data import KeepRules, check_writable, load_run
 from geogae.cli.grid import plot_grid
 from geogae.cli.output import OUTPUT_HELP, SUFFIXES, read_one, write_graphs
 from geogae.errors import GeoGAEError
@@ -18,6 +18,7 @@ def interpolate(
     one: Annotated[str, Argument(metavar="FROM", help="A SMILES, or a file with one graph.")],
     other: Annotated[str, Argument(metavar="TO", help="A SMILES, or a file with one graph.")],
     steps: Annotated[int, Option(min=2, help="Graphs on the way, the ends among them.")] = 9,
+    keep_rules: KeepRules = False,
     output: Annotated[Path | None, Option("-o", "--output", help=OUTPUT_HELP)] = None,
     plot: Annotated[Path | None, Option(help="A picture of the path: .png.")] = None,
 ) -> None:
@@ -33,7 +34,7 @@ def interpolate(
     for text, graphs in zip((one, other), ends, strict=True):
         if len(graphs) != 1:
             raise GeoGAEError(f"{text} holds {len(graphs)} graphs; a path has one at each end")
-    way = load_run(run).interpolate(ends[0][0], ends[1][0], steps)
+    way = load_run(run).interpolate(ends[0][0], ends[1][0], steps, keep_rules=keep_rules)
     write_graphs(way, output, [f"step/{i}" for i in range(steps)])
     if plot is not None:
         plot_grid(way, plot, [str(i) for i in range(steps)])

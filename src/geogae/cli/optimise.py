@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
-from geogae.cli.data import DATA, check_writable, load_run, print_json, read_graphs
+from geogae.cli.data import DATA, KeepRules, check_writable, load_run, print_json, read_graphs
 from geogae.cli.grid import plot_grid
 from geogae.cli.output import OUTPUT_HELP, SUFFIXES, write_graphs
 
@@ -25,6 +25,7 @@ def optimise(
     output: Annotated[Path | None, Option("-o", "--output", help=OUTPUT_HELP)] = None,
     scores: Annotated[Path | None, Option(help="A .jsonl file that keeps every score, for --resume.")] = None,
     resume: Annotated[bool, Option("--resume", help="Go on with the search of --scores.")] = False,
+    keep_rules: KeepRules = False,
     seed: Annotated[int, Option(min=0)] = 0,
     plot: Annotated[Path | None, Option(help="A picture of the best: .png.")] = None,
     as_json: Annotated[bool, Option("--json", help="Print the best and the history as JSON; needs -o.")] = False,
@@ -44,6 +45,7 @@ def optimise(
     model = load_run(run)
     begin = None if start is None else read_graphs(start)
     how: dict[str, Any] = {"seed": seed, "file": scores, "resume": resume, "progress": True}
+    how["keep_rules"] = keep_rules
     found = model.optimise(score, budget, begin, **how)
     best = found.best[:top]
     values = [f"{one.score:.4g}" for one in best]

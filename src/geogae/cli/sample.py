@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from geogae.cli.data import DATA, Format, Simplify, check_writable, load_run, print_json, read_graphs
+from geogae.cli.data import DATA, Format, KeepRules, Simplify, check_writable, load_run, print_json, read_graphs
 from geogae.cli.grid import plot_grid
 from geogae.cli.output import OUTPUT_HELP, SUFFIXES, write_graphs
 from geogae.errors import GeoGAEError
@@ -73,9 +73,7 @@ def sample(
     given: Annotated[list[str] | None, Option("--given", help="A condition, as in logp=2.5.")] = None,
     guidance: Annotated[float, Option(min=0, help="Above 1, what is given is stressed.")] = 1.0,
     only_valid: Annotated[bool, Option("--only-valid", help="Draw until n are valid.")] = False,
-    keep_rules: Annotated[
-        bool, Option("--keep-rules", help="Let the decoder keep to what all training graphs obey.")
-    ] = False,
+    keep_rules: KeepRules = False,
     seed: Annotated[int, Option(min=0)] = 0,
     plot: Annotated[Path | None, Option(help="A picture of the first draws: .png.")] = None,
     as_json: Annotated[bool, Option("--json", help="Print what was drawn and dropped as JSON; needs -o.")] = False,

@@ -145,6 +145,7 @@ class LatentSpace:
         budget: int = 1000,
         start: Any = None,
         *,
+        keep_rules: bool = False,
         molecules: bool = False,
         seed: int = 0,
         file: str | os.PathLike[str] | None = None,
@@ -156,7 +157,8 @@ class LatentSpace:
 
         ``score`` is a name (``"qed"``, ``"logp"``, ``"plogp"``, …), ``"module:function"`` or a function of a graph, or
         of an RDKit molecule with ``molecules``. ``start`` are graphs to start from, draws of the prior if not given.
-        ``file`` keeps the scores, so that a search that was interrupted goes on with ``resume``.
+        ``file`` keeps the scores, so that a search that was interrupted goes on with ``resume``. ``keep_rules`` is that
+        of :meth:`sample`: fewer candidates are lost for breaking a rule.
         """
         check_number("budget", budget, int, 1)
         check_number("seed", seed, int, 0)
@@ -168,8 +170,10 @@ class LatentSpace:
         else:
             starts = prior.to_normal(np.atleast_2d(self.encode(self._own(start))))
 
+        graphs_of = self._decoder(keep_rules)
+
         def decode(u: NDArray[np.float64]) -> list[tuple[Graph, str, Any] | None]:
-            return [self._candidate(graph, molecules) for graph in self._graphs(prior.from_normal(u))]
+            return [self._candidate(graph, molecules) for graph in graphs_of(prior.from_normal(u))]
 
         how: dict[str, Any] = {"file": file, "resume": resume, "progress": progress, "changes": changes}
         return optimise(function, decode, starts, budget=budget, seed=seed, **how)

@@ -19,10 +19,10 @@ def run(model: GeoGAE, seed: int, names: tuple[str, ...] = ("qed", "plogp")) -> 
     graphs, _ = qm9.qm9()
     train, _, _ = qm9.parts(len(graphs))
     start = [graphs[i] for i in np.random.default_rng(seed).choice(train, STARTS, replace=False)]
-    drawn = model.sample(RANDOM_CALLS, seed=seed, only_valid=True)
+    drawn = model.sample(RANDOM_CALLS, seed=seed, only_valid=True, keep_rules=True)
     for name in names:
         for method, changes in (("search", True), ("CMA-ES alone", False)):
-            found = model.optimise(name, CALLS, start, seed=seed, changes=changes)
+            found = model.optimise(name, CALLS, start, seed=seed, keep_rules=True, changes=changes)
             yield _result(name, method, seed, found.calls, [one.score for one in found.best])
         yield _result(name, "random draws", seed, RANDOM_CALLS, _scored(name, drawn))
         yield _result(name, "start", seed, STARTS, _scored(name, start))

@@ -89,6 +89,9 @@ def _path_scores(found: Sequence[str | None]) -> dict[str, Any]:
         middles.append(middle is not None and "." not in middle)
         bits: list[Any] = [None if one is None else generator.GetFingerprint(Chem.MolFromSmiles(one)) for one in way]
         for end, sign in ((0, -1), (STEPS - 1, 1)):
+            if bits[end] is None:  # a test molecule that does not come back
+                taus.append(0.0)
+                continue
             pairs = [
                 (i, DataStructs.TanimotoSimilarity(bits[end], own)) for i, own in enumerate(bits) if own is not None
             ]
