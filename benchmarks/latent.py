@@ -7,6 +7,7 @@ python benchmarks/latent.py sample MUTAG
 python benchmarks/latent.py fit QM9 --model runs/qm9 --core-minutes 30     # a model of training molecules, and a prior
 python benchmarks/latent.py sample QM9 --model runs/qm9
 python benchmarks/latent.py optimise --model runs/qm9
+python benchmarks/latent.py pictures --model runs/qm9                      # those of docs/latent.md
 """
 
 from __future__ import annotations

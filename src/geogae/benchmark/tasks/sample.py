@@ -29,7 +29,7 @@ def molecules(model: GeoGAE, seed: int, count: int) -> Iterator[dict[str, Any]]:
     graphs, smiles = qm9.qm9()
     train, _, test = qm9.parts(len(graphs))
     known = {smiles[i] for i in train}
-    frechet = require("fcd_torch", "dev").FCD(device="cpu", n_jobs=1)
+    frechet = require("fcd_torch", "fcd").FCD(device="cpu", n_jobs=1)
     reference = frechet.precalc([smiles[i] for i in test[:count]])
     about = {"task": "sample", "dataset": "QM9", "seed": seed, "draws": count}
 
