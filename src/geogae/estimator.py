@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
-from torch.linalg import LinAlgError
+from torch.linalg import LinAlgError  # type: ignore[attr-defined]  # torch's manual has it here
 
 from geogae import autoencoders, pretrained
 from geogae.autoencoders import Autoencoder, Decoding, Session, State

@@ -52,5 +52,5 @@ def _digest(tensors: Mapping[str, Tensor], facts: str) -> str:
     found = blake2b(facts.encode(), digest_size=8)
     for name, tensor in sorted(tensors.items()):
         found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        found.update(tensor.reshape(-1).view(torch.uint8).numpy())
+        found.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
     return found.hexdigest()
