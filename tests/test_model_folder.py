@@ -19,7 +19,9 @@ import torch
 from safetensors.torch import save_file
 
 from geogae import GeoGAE, GeoGAEError, Graph, datasets, formats
+from geogae.files import atomic_path
 from geogae.model_folder import CONFIG, FORMAT, _canonical, _digest, load_folder, save_folder
+from shell import Run
 
 SMALL: dict[str, Any] = {"dim": 3, "order": "axis", "latent_dim": 12, "steps": 50}
 
@@ -53,6 +55,12 @@ def rewrite(folder: Path, *, signed: bool = True, **changes: Any) -> None:
         record.pop("checksum", None)
         record["checksum"] = _digest(_canonical(record))
     (folder / CONFIG).write_text(json.dumps(record))
+
+
+def opened(folder: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    """What a model was saved from."""
+    config, tensors = load_folder(folder)
+    return {name: value for name, value in config.items() if name not in ("format", "geogae", "weights")}, tensors
 
 
 def fails(folder: Path, said: str) -> None:
@@ -166,6 +174,38 @@ def test_a_reader_beside_a_writer_sees_a_whole_model(tmp_path: Path) -> None:
         os.waitpid(child, 0)
 
 
+def test_what_a_killed_save_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    """Weights have another name each time; what a living process writes, or another machine, is left alone."""
+    folder = tmp_path / "model"
+    save_folder(folder, *two_models()[0])
+    child = os.fork()
+    if not child:
+        with atomic_path(folder / "model-0123.safetensors") as temporary:
+            temporary.write_bytes(b"half")
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    [left] = folder.glob(".*.tmp")
+    foreign = folder / ".model-0123.safetensors.abcdef-1-00000000.tmp"
+    foreign.touch()
+    with atomic_path(folder / "model-4567.safetensors") as living:
+        living.write_bytes(b"half")
+        save_folder(folder, *two_models()[1])
+        assert living.exists() and foreign.exists() and not left.exists()
+    assert load_folder(folder)[0]["params"] == {"name": "b"}
+
+
+def test_two_savers_and_a_reader(tmp_path: Path) -> None:
+    """One does not remove the weights that the other is about to name."""
+    folder = tmp_path / "model"
+    children = [saver(folder), saver(folder)]
+    time.sleep(1)
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        config, tensors = load_folder(folder)
+        assert [config["params"]["name"]] == list(tensors)
+
+
 # -- damage ---
 
 
@@ -206,6 +246,45 @@ def test_damaged_or_missing_weights(saved: Path) -> None:
     fails(saved, r"is no whole safetensors file")
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_weights_that_are_not_finite(saved: Path, value: float) -> None:
+    """With the checksum that they have: they were saved so."""
+    config, tensors = opened(saved)
+    tensors["decoder.axes"].flatten()[3] = value
+    save_folder(saved, config, tensors)
+    fails(saved, r"model-\w+\.safetensors holds 1 numbers in 'decoder\.axes' that are not finite; train again")
+
+
+@pytest.mark.parametrize("name", ["decoder.axes", "decoder.deviations", "decoder.mean"])
+@pytest.mark.parametrize("value", [3e38, -1e30, 1e-40, 0.0])
+def test_weights_of_any_size_give_finite_z_or_one_line(
+    saved: Path, graphs: list[Graph], name: str, value: float
+) -> None:
+    config, tensors = opened(saved)
+    save_folder(saved, config, tensors | {name: torch.full_like(tensors[name], value)})
+    try:
+        z = GeoGAE.load(saved).encode(graphs)
+    except GeoGAEError as error:
+        assert "these weights give" in str(error) and "\n" not in str(error)
+    else:
+        assert np.isfinite(z).all()
+
+
+@pytest.mark.parametrize("unit", [0.0, -1.0])
+def test_a_code_without_a_unit(saved: Path, unit: float) -> None:
+    config, tensors = opened(saved)
+    save_folder(saved, config, tensors | {"decoder.unit": torch.tensor(unit)})
+    fails(saved, rf"config\.json does not fit its weights \(the unit of the code is {unit}\); train again")
+
+
+def test_z_that_is_not_finite_is_not_written(saved: Path, run: Run) -> None:
+    config, tensors = opened(saved)
+    save_folder(saved, config, tensors | {"decoder.mean": torch.full_like(tensors["decoder.mean"], 3e38)})
+    formats.write(datasets.load("MUTAG")[:3], "graphs.jsonl")
+    code, out, err = run("encode", saved, "graphs.jsonl", "-o", "z.npy")
+    assert (code, out) == (2, "") and "error: these weights give" in err and not Path("z.npy").exists()
+
+
 @pytest.mark.parametrize("content", [None, b"", b'{"format": 1', b"[1]", b"\xff\xfe", b"[" * 100_000])
 def test_a_config_that_is_none(saved: Path, content: bytes | None) -> None:
     (saved / CONFIG).unlink() if content is None else (saved / CONFIG).write_bytes(content)
@@ -240,8 +319,8 @@ def test_a_config_that_does_not_fit_its_weights(saved: Path, model: GeoGAE, name
 
 
 FACTS: dict[str, Any] = {
-    "slots": [0, -1, 2**40, float("inf"), "x", None],
-    "max_nodes": [0, -1, float("inf"), "x", None],
+    "slots": [0, -1, 10**6, 2**31 - 1, 2**40, 10**30, float("inf"), "x", None],
+    "max_nodes": [0, -1, 2**31 - 1, 2**40, 10**30, float("inf"), float("nan"), "x", None],
     "reader": [{}, {"dim": 1}, {"dim": 4}, [], None],
     "features": [{"wings": {}}, {"leaves": {}}, 3, None],
 }

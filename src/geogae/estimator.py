@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
+from torch.linalg import LinAlgError  # type: ignore[attr-defined]  # torch's manual has it here
 
 from geogae import autoencoders, pretrained
 from geogae.autoencoders import Autoencoder, Decoding, Session, State
@@ -106,7 +107,16 @@ class GeoGAE(LatentSpace, TransformerMixin, ArchitectureParameters):  # type: ig
             index, reason = lossy[0]
             log.warning("%d of %d graphs may not come back whole; %s: %s",
                         len(lossy), len(given), _name(given[index], index), reason)  # fmt: skip
-        z = autoencoder.encode(readings, batch_size=batch_size, n_jobs=n_jobs)
+        try:
+            z = autoencoder.encode(readings, batch_size=batch_size, n_jobs=n_jobs)
+        except LinAlgError as error:
+            raise GeoGAEError(f"these weights give no z ({str(error).splitlines()[0]}); train again") from None
+        if len(lost := np.flatnonzero(~np.isfinite(z).all(1))):
+            index = int(lost[0])
+            raise GeoGAEError(
+                f"these weights give {len(lost)} of {len(z)} graphs a z that is not finite, the first being "
+                f"{_name(given[index], index)}; train again"
+            )
         return z[0] if is_graph(graphs) else z
 
     @overload

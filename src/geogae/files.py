@@ -26,11 +26,13 @@ def cache_folder() -> Path:
     return platformdirs.user_cache_path("geogae", appauthor=False)
 
 
-def _remove_leftovers(target: Path) -> None:
-    """What processes of this machine that are no more left beside ``target``: they were killed while they wrote."""
-    prefix = f".{target.name}.{_HOST}-"
-    for path in target.parent.glob(f"{glob.escape(prefix)}*.tmp"):
-        process = path.name.removeprefix(prefix).partition("-")[0]
+def remove_leftovers(folder: Path, name: str) -> None:
+    """What processes of this machine that are no more left of files called ``name``, a glob pattern, in a folder.
+
+    They were killed while they wrote. What a living process writes, or one of another machine, is left alone.
+    """
+    for path in folder.glob(f".{name}.{_HOST}-*.tmp"):
+        process = path.name.rpartition(f".{_HOST}-")[2].partition("-")[0]
         if process.isdecimal() and not _alive(int(process)):
             _remove(path)
 
@@ -53,6 +55,25 @@ def _remove(path: Path) -> None:
 
 
 @contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One process at a time is in this block; the lock is on the folder itself and ends with its process.
+
+    Where a system or a file system has no such locks, nothing is waited for.
+    """
+    held = None
+    with suppress(ImportError, OSError):
+        import fcntl  # not on Windows
+
+        held = os.open(folder, os.O_RDONLY)
+        fcntl.flock(held, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if held is not None:
+            os.close(held)
+
+
+@contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside ``path``, for a file or a folder, that is moved to ``path`` when the block succeeds.
 
@@ -65,7 +86,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = target.with_name(f".{target.name}.{_HOST}-{os.getpid()}-{uuid4().hex[:8]}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(target)
+        remove_leftovers(target.parent, glob.escape(target.name))
         yield temporary
         temporary.replace(target)
     except OSError as error:

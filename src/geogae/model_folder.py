@@ -2,6 +2,7 @@
 
 The weights have their checksum in their name, and config.json is replaced last: it is the one moment at which the new
 model takes the place of the old one. A kill before it leaves the old model, after it the new one, and never a mixture.
+What a killed save left is removed by the next one. Of several processes that save into a folder, one does at a time.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from torch import Tensor
 
 import geogae
 from geogae.errors import GeoGAEError
-from geogae.files import atomic_path
+from geogae.files import atomic_path, locked, remove_leftovers
 
 FORMAT = 3  # of a saved model
 CONFIG = "config.json"
+WEIGHTS = "model*.safetensors"  # all that may be called so: the old and the new
 _ATTEMPTS = 3  # at reading a folder that another process is replacing
 
 
@@ -32,20 +34,24 @@ def save_folder(path: str | os.PathLike[str], config: Mapping[str, Any], tensors
     folder = Path(path)
     weights = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
     name = f"model-{_digest(weights)}.safetensors"
-    with atomic_path(folder / name) as temporary, temporary.open("wb") as file:
-        file.write(weights)
-        file.flush()
-        os.fsync(file.fileno())
     record = {"format": FORMAT, "geogae": geogae.__version__, "weights": name, **config}
     record["checksum"] = _digest(_canonical(record))
-    with atomic_path(folder / CONFIG) as temporary, temporary.open("w", encoding="utf-8") as text:
-        text.write(json.dumps(record, indent=1) + "\n")
-        text.flush()
-        os.fsync(text.fileno())
-    for old in folder.glob("model*.safetensors"):
-        if old.name != name:
-            with suppress(OSError):
-                old.unlink()
+    with suppress(OSError):  # atomic_path says it better
+        folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder):  # else one would remove the weights that another has written and not yet named
+        remove_leftovers(folder, WEIGHTS)  # of any weights: their names differ
+        with atomic_path(folder / name) as temporary, temporary.open("wb") as file:
+            file.write(weights)
+            file.flush()
+            os.fsync(file.fileno())
+        with atomic_path(folder / CONFIG) as temporary, temporary.open("w", encoding="utf-8") as text:
+            text.write(json.dumps(record, indent=1) + "\n")
+            text.flush()
+            os.fsync(text.fileno())
+        for old in folder.glob(WEIGHTS):
+            if old.name != name:
+                with suppress(OSError):
+                    old.unlink()
 
 
 def load_folder(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -65,9 +71,13 @@ def load_folder(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
     if weights.name != f"model-{_digest(content)}.safetensors":
         raise GeoGAEError(f"{weights} is damaged: its checksum is not that of its name; restore it or train again")
     try:
-        return config, load(content)
+        tensors = load(content)
     except (SafetensorError, ValueError, KeyError) as error:
         raise GeoGAEError(f"{weights} is no whole safetensors file ({_line(error)}); save the model again") from None
+    for name, tensor in tensors.items():  # a checksum says that they are as they were saved, not that they are sound
+        if wrong := int((~tensor.isfinite()).sum()):
+            raise GeoGAEError(f"{weights} holds {wrong} numbers in {name!r} that are not finite; train again")
+    return config, tensors
 
 
 def _read_config(path: Path) -> dict[str, Any]:

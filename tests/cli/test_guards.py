@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import geogae.cli
+from geogae import datasets, formats
 from shell import Run
 
 HUGE = "99999999999999999999"
@@ -48,6 +49,15 @@ def test_what_no_check_foresaw(run: Run, error: Exception, monkeypatch: pytest.M
     assert run("train", "mutag").err.startswith("error: a number is too large" if str(error) else "error: there is not")
 
 
+def test_memory_that_torch_does_not_get(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you tried")
+
+    monkeypatch.setattr(geogae.cli, "app", fail)
+    code, out, err = run("train", "paper/mutag")
+    assert (code, out) == (2, "") and err.startswith("error: there is not enough memory for this")
+
+
 @pytest.mark.parametrize("module", ["geogae.cli", "typer", "geogae.errors", "geogae.datasets", "numpy"])
 def test_ctrl_c_during_imports(module: str, tmp_path: Path) -> None:
     script = f"""
@@ -84,3 +94,31 @@ def test_importing_geogae_is_light() -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert (done.stdout, done.stderr) == ("\n", "")
+
+
+NOT_UTF8 = """
+import os, sys
+from geogae.cli import main
+run = os.fsdecode(b"run\\xff")
+train = ["train", "paper/mutag", "--data", "graphs.jsonl", "--epochs", "1", "--threads", "1", "--out", run]
+small = [f"--set={name}" for name in ("latent_dim=32", "token_dim=16", "encoder_hidden=16", "decoder_hidden=16")]
+more = [*train, *small, "--epochs", "2", "--resume"]
+for arguments in ([*train, *small], more, ["evaluate", run], ["encode", run, "graphs.jsonl"]):
+    try:
+        main(arguments)
+    except SystemExit as end:
+        assert end.code == 0, arguments
+"""
+
+
+def test_folders_need_not_be_utf8(tmp_path: Path) -> None:
+    """Trained, resumed, evaluated and used; the name goes to stdout as it came."""
+    formats.write(datasets.load("MUTAG")[:24], tmp_path / "graphs.jsonl")
+    done = subprocess.run(
+        [sys.executable, "-c", NOT_UTF8],
+        capture_output=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONIOENCODING": "utf-8:strict"},
+    )
+    assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr.decode(errors="replace")
+    assert b"run\xff" in done.stdout

@@ -60,6 +60,40 @@ def test_what_is_no_checkpoint(tmp_path: Path) -> None:
             load_checkpoint(tmp_path / name)
 
 
+def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/run\xff/state")
+    save_checkpoint(path, TENSORS, FACTS)
+    assert load_checkpoint(path)[1] == FACTS
+
+
+def test_whatever_is_changed_is_detected(tmp_path: Path) -> None:
+    """In the facts, in their names, in the shapes and in the tensors."""
+    path = tmp_path / "x"
+    save_checkpoint(path, {"a": torch.arange(3.0), "b": torch.zeros(2, 2)}, {"step": 12, "history": [{"f1": 0.25}]})
+    content = path.read_bytes()
+    changed = 0
+    for at in range(8, len(content)):
+        for byte in {ord("9"), ord(" "), content[at] ^ 1} - {content[at]}:
+            path.write_bytes(content[:at] + bytes([byte]) + content[at + 1 :])
+            try:
+                tensors, facts = load_checkpoint(path)
+            except GeoGAEError as error:
+                assert "\n" not in str(error)
+                changed += 1
+            else:  # white space after the header
+                assert facts == {"step": 12, "history": [{"f1": 0.25}]} and tensors["a"].tolist() == [0, 1, 2]
+    assert changed > 2.5 * (len(content) - 20)
+
+
+def test_one_without_a_checksum(tmp_path: Path) -> None:
+    """As versions before wrote them."""
+    save_file({"x": torch.zeros(2)}, tmp_path / "older", metadata={"geogae": '{"step": 3}'})
+    assert load_checkpoint(tmp_path / "older")[1] == {"step": 3}
+    save_file({"x": torch.zeros(2)}, tmp_path / "list", metadata={"geogae": "[3]"})
+    with pytest.raises(GeoGAEError, match="not a whole geogae checkpoint"):
+        load_checkpoint(tmp_path / "list")
+
+
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x"
     save_checkpoint(path, {"a": torch.ones(3)}, {"step": 1})

@@ -20,7 +20,7 @@ from toys import files, noisy, same, score, strange, timeless, toy
 
 from geogae import GeoGAEError
 from geogae.training import loop
-from geogae.training.checkpoint import load_checkpoint
+from geogae.training.checkpoint import load_checkpoint, save_checkpoint
 from geogae.training.loop import FLOOR, METRICS, RECOVERIES, STATE, WARMUP, deterministic, schedule
 
 NAN = math.nan
@@ -407,6 +407,32 @@ def test_another_model_does_not_resume(tmp_path: Path) -> None:
     with pytest.raises(GeoGAEError, match="is of another model") as error:
         other.run(resume=True)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"step": "x"}, {"step": -1}, {"epoch": None}, {"finished": 2}, {"seconds": []}, {"history": 3},
+     {"history": [{}]}, {"history": [4]}, {"best": "high"}, {"wings": 2}, {"settings": 5}],
+)  # fmt: skip
+def test_facts_that_are_none(tmp_path: Path, change: dict[str, Any]) -> None:
+    toy(tmp_path).run()
+    tensors, facts = load_checkpoint(tmp_path / STATE)
+    save_checkpoint(tmp_path / STATE, tensors, facts | change)
+    with pytest.raises(GeoGAEError, match=r"is of another model|has no settings") as error:
+        toy(tmp_path).run(resume=True)
+    assert "\n" not in str(error.value)
+
+
+def test_seconds_between_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEOGAE_CHECKPOINT_SECONDS", "0")
+    written = []
+    monkeypatch.setattr(loop, "save_checkpoint", lambda *_: written.append(0))
+    steps = toy(tmp_path).run().step
+    assert len(written) == steps > 3
+    for wrong in ("x", "-1", "nan", "inf"):
+        monkeypatch.setenv("GEOGAE_CHECKPOINT_SECONDS", wrong)
+        with pytest.raises(GeoGAEError, match=f"GEOGAE_CHECKPOINT_SECONDS='{wrong}' must be a number of seconds"):
+            toy(tmp_path).run()
 
 
 def test_nothing_to_resume(tmp_path: Path) -> None:

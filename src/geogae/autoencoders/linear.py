@@ -38,6 +38,7 @@ from geogae.autoencoders.linear_decoder import NOISE, LinearDecoder, Parts
 from geogae.autoencoders.slots import FEATURES, Attributes, Folded, Leaves, SlotFeature, SlotFeatures, SlotValues, Twins
 from geogae.autoencoders.slots.base import without_columns
 from geogae.errors import GeoGAEError
+from geogae.formats.limits import limit
 from geogae.geometry.cloud import HyperballCloud, graphs_of_balls, margins
 from geogae.graph import Graph
 
@@ -385,8 +386,13 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
             described = State(parts_of(tensors, "descriptor."), {"k": model.descriptor.k})
             model.descriptor = Descriptor.from_state(described)
         model.max_nodes = _size("max_nodes", facts)
-        model.decoder = model._built(model.reader.dim, _size("slots", facts))
+        slots, width = _size("slots", facts), int(model.reader.dim) + model.features.width
+        if tensors["decoder.mean"].numel() != slots * width:  # before memory is taken for them
+            raise ValueError(f"slots={slots} of {width} numbers, and the mean has {tensors['decoder.mean'].numel()}")
+        model.decoder = model._built(model.reader.dim, slots)
         model.decoder.load_state_dict(dict(parts_of(tensors, "decoder.")))
+        if not model.decoder.unit > 0:  # z is divided by it
+            raise ValueError(f"the unit of the code is {float(model.decoder.unit)}")
         return model
 
 
@@ -408,5 +414,5 @@ def _by_size(sizes: Sequence[int], batch_size: int) -> Iterator[list[int]]:
 
 
 def _size(name: str, facts: Mapping[str, Any]) -> int:
-    check_number(name, facts[name], int, 1, 2**31 - 1)
+    check_number(name, facts[name], int, 1, ROOM * limit("nodes"))
     return int(facts[name])

@@ -6,6 +6,7 @@ when they run, so that ``--help`` is quick.
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import re
@@ -74,6 +75,8 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, whereve
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="surrogateescape")  # names of files need not be UTF-8; they go out as they came
     with _log_on_stderr():
         code = _run(arguments)
     sys.exit(code)
@@ -127,6 +130,10 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _fail(f"{error.filename or 'writing'}: {error.strerror or error}")
     except (KeyboardInterrupt, typer.Abort):
         code = 130
+    except RuntimeError as error:
+        if "allocate memory" not in str(error):  # torch's MemoryError
+            raise
+        return _fail(_too_large(MemoryError(), sys.argv[1:] if arguments is None else arguments))
     if code == 130:
         typer.echo("interrupted", err=True)
     return code

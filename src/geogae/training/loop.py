@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +33,7 @@ FLOOR = 0.02  # share of the step that is left at the end
 BETAS = (0.9, 0.99)
 RECOVERIES = 3  # returns to the last good state, each with half the step, before training gives up
 DIVERGED = 100.0  # a loss this many times its own recent average counts as divergence
-CHECKPOINT_SECONDS = 60.0
+CHECKPOINT_SECONDS = 60.0  # between checkpoints, unless $GEOGAE_CHECKPOINT_SECONDS says otherwise
 CPU_BFLOAT16_TOKENS = 256  # smaller batches spend more on conversions than they save
 
 STATE, METRICS = "state.safetensors", "metrics.jsonl"  # in the run folder
@@ -117,6 +118,7 @@ class Trainer:
 
     def run(self, resume: bool = False) -> Progress:
         """Train to the end, or from the last checkpoint on; Ctrl-C loses nothing, a kill at most a minute."""
+        every = _checkpoint_seconds()
         if resume:
             self._resume()
         elif self.run_folder and self.peers.writes:  # of an earlier run
@@ -143,7 +145,7 @@ class Trainer:
                         next_validation = self._next_validation()
                         at.finished = done >= 1 or self._stale()
                     stop = not at.finished and self.peers.any(interrupted())
-                    if at.finished or stop or at.seconds - saved > CHECKPOINT_SECONDS:
+                    if at.finished or stop or at.seconds - saved > every:
                         good, saved = self._snapshot(), at.seconds
                         self._write(partial(self._save, *good), last=at.finished or stop)
                     if stop:
@@ -245,7 +247,7 @@ class Trainer:
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": states, "param_groups": groups})
         self.generator.set_state(tensors["generator"].cpu())
-        self.at = Progress(**facts)
+        self.at = _progress(facts)
 
     def _save(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
         if self.run_folder:
@@ -272,6 +274,8 @@ class Trainer:
             raise GeoGAEError(f"nothing to resume in {self.run_folder}: no {STATE}; start without resume")
         tensors, facts = load_checkpoint(self.run_folder / STATE)
         before = facts.pop("settings", self.settings)
+        if not isinstance(before, dict):
+            raise GeoGAEError(f"{self.run_folder / STATE} has no settings; restore it or train anew")
         if differs := [name for name, value in self.settings.items() if before.get(name) != value]:
             raise GeoGAEError(
                 f"{self.run_folder} was started with other {', '.join(differs)}; resume with the same, or start anew"
@@ -279,7 +283,7 @@ class Trainer:
         try:
             self._restore(tensors, facts)
         except (RuntimeError, TypeError, KeyError, ValueError) as error:
-            line = str(error).splitlines()[0]
+            line = (str(error).splitlines() or [type(error).__name__])[0]
             raise GeoGAEError(f"{self.run_folder / STATE} is of another model ({line}); train anew") from None
         if self.peers.rank:  # the checkpoint is the first process's; the others draw noise of their own
             self.generator.manual_seed(self.seed + self.peers.rank + self.at.step)
@@ -303,6 +307,32 @@ class Trainer:
             bad.step, self.at.step, self.at.step_factor, tried + 1, RECOVERIES,
         )  # fmt: skip
         return self._snapshot()
+
+
+def _progress(facts: Mapping[str, Any]) -> Progress:
+    """Facts of a checkpoint with the types and signs that they must have, or a ValueError that names one."""
+    known = Progress()
+    for name, value in facts.items():
+        kind = type(getattr(known, name, None))
+        fits = isinstance(value, (int, float) if kind is float else kind) and isinstance(value, bool) == (kind is bool)
+        if not fits or (kind is int and value < 0):
+            raise ValueError(f"{name}={str(value)[:40]!r}")
+    at = Progress(**facts)
+    if not all(isinstance(row, dict) and {"seconds", "step"} <= row.keys() for row in at.history):
+        raise ValueError("history is no list of rows")
+    return at
+
+
+def _checkpoint_seconds() -> float:
+    given = os.environ.get("GEOGAE_CHECKPOINT_SECONDS")
+    if not given:
+        return CHECKPOINT_SECONDS
+    try:
+        if 0 <= (seconds := float(given)) < math.inf:
+            return seconds
+    except ValueError:
+        pass
+    raise GeoGAEError(f"GEOGAE_CHECKPOINT_SECONDS={given!r} must be a number of seconds, at least 0")
 
 
 def schedule(done: float) -> float:

@@ -10,10 +10,12 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+import torch
 from sklearn.base import clone
 
 from geogae import GeoGAE, GeoGAEError, Graph, datasets
 from geogae.autoencoders.transformer.sequential import HEADROOM, MAX_READ
+from geogae.model_folder import load_folder, save_folder
 
 TINY: dict[str, Any] = {
     "architecture": "sequential",
@@ -46,6 +48,47 @@ def test_training_is_reproducible(graphs: list[Graph]) -> None:
     one, again, other = (GeoGAE(**TINY, seed=seed).fit(graphs[:8], validation=graphs[8:10]) for seed in (0, 0, 1))
     z = one.encode(graphs)
     assert np.array_equal(again.encode(graphs), z) and not np.array_equal(other.encode(graphs), z)
+
+
+def test_threads_change_z_in_the_third_digit(graphs: list[Graph]) -> None:
+    """As docs/reproducibility.md says: one thread gives the same bits, two sum in another order."""
+    before, found = torch.get_num_threads(), []
+    try:
+        for threads in (1, 1, 2):
+            torch.set_num_threads(threads)
+            found.append(GeoGAE(**{**TINY, "epochs": 3}).fit(graphs[:16], validation=graphs[16:]).encode(graphs))
+    finally:
+        torch.set_num_threads(before)
+    assert np.array_equal(found[0], found[1])
+    assert np.abs(found[0] - found[2]).max() < 0.01 * np.abs(found[0]).max()
+    page = (Path(__file__).parents[3] / "docs" / "reproducibility.md").read_text(encoding="utf-8")
+    assert "differs by about 1e-3" in " ".join(page.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("latent_dim", 65536), ("token_dim", 32), ("encoder_hidden", 10**6), ("encoder_hidden", 10**30),
+     ("decoder_layers", 1000), ("decoder_layers", 10**6), ("passes", 10**6), ("bundle", 10**6)],
+)  # fmt: skip
+def test_sizes_that_are_not_those_of_the_weights(model: GeoGAE, tmp_path: Path, name: str, value: int) -> None:
+    """One line, and no memory is taken for them."""
+    model.save(tmp_path)
+    config, tensors = load_folder(tmp_path)
+    config = {key: config[key] for key in ("params", "facts")}
+    save_folder(tmp_path, {**config, "params": {**config["params"], name: value}}, tensors)
+    with pytest.raises(GeoGAEError) as error:
+        GeoGAE.load(tmp_path)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("value", [0, -1, HEADROOM * MAX_READ + 1, 10**30, float("inf"), float("nan"), "x", None])
+def test_limits_that_are_none(model: GeoGAE, tmp_path: Path, value: Any) -> None:
+    model.save(tmp_path)
+    config, tensors = load_folder(tmp_path)
+    facts = {**config["facts"], "max_nodes": value}
+    save_folder(tmp_path, {"params": config["params"], "facts": facts}, tensors)
+    with pytest.raises(GeoGAEError, match=r"max_nodes=.* must be a whole number, from 1 to"):
+        GeoGAE.load(tmp_path)
 
 
 def test_the_best_weights_are_the_ones_kept(graphs: list[Graph]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, Literal, NamedTuple, Self
@@ -147,11 +147,13 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         check_number("latent_dim", latent_dim, int, 2, MAX_LATENT)
         check_number("token_dim", token_dim, int, 2, MAX_LATENT)
         check_attributes(attributes)
-        sizes = {"bundle": bundle, "passes": passes, "batch_size": batch_size, "validations": validations}
-        sizes |= {"encoder_hidden": encoder_hidden, "encoder_layers": encoder_layers, "encoder_heads": encoder_heads}
-        sizes |= {"decoder_hidden": decoder_hidden, "decoder_layers": decoder_layers, "decoder_heads": decoder_heads}
+        sizes = {"bundle": bundle, "batch_size": batch_size, "validations": validations}
+        sizes |= {"encoder_hidden": encoder_hidden, "decoder_hidden": decoder_hidden}
         for name, value in sizes.items():
             check_number(name, value, int, 1, 10**6)
+        counts = {"passes": passes, "encoder_layers": encoder_layers, "encoder_heads": encoder_heads}
+        for name, value in (counts | {"decoder_layers": decoder_layers, "decoder_heads": decoder_heads}).items():
+            check_number(name, value, int, 1, 1000)
         weights = {"kl_weight": kl_weight, "kl_epochs": kl_epochs, "rho": rho, "feature_weight": feature_weight}
         for name, weight in (weights | {"weight_decay": weight_decay}).items():
             check_number(name, weight, float, 0)
@@ -251,16 +253,28 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         )
 
     def _built(self) -> SequentialNetwork:
-        features = self.schema
         with deterministic(self.seed):
-            network = SequentialNetwork(
-                int(self.reader.dim),
-                **self.architecture,
-                node_features=features.node.width if features else 0,
-                edge_features=features.edge.width if features else 0,
-                decodes_features=self.attributes == "decoded",
-            )
+            network = self._network()
         return network.to(torch_device(self.device)).eval()
+
+    def _network(self) -> SequentialNetwork:
+        features = self.schema
+        return SequentialNetwork(
+            int(self.reader.dim),
+            **self.architecture,
+            node_features=features.node.width if features else 0,
+            edge_features=features.edge.width if features else 0,
+            decodes_features=self.attributes == "decoded",
+        )
+
+    def _check_shapes(self, weights: Mapping[str, torch.Tensor]) -> None:
+        """A ValueError if these are not the weights of the network, before memory is taken for it."""
+        with torch.device("meta"):
+            wanted = {name: tuple(tensor.shape) for name, tensor in self._network().state_dict().items()}
+        given = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+        if wanted != given:
+            name, shape = min(wanted.items() ^ given.items())
+            raise ValueError(f"{name} of shape {shape} is in one of them alone")
 
     def _objective(self) -> partial[dict[str, torch.Tensor]]:
         node, edge = (self.schema.node, self.schema.edge) if self.schema else (None, None)
@@ -382,6 +396,8 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         model.reader.restored(State(parts_of(state.tensors, "reader."), facts["reader"]))
         model.schema = Schema.from_json(facts["schema"]) if "schema" in facts else None
         model.max_nodes = int(facts["max_nodes"])
+        weights = parts_of(state.tensors, "network.")
+        model._check_shapes(weights)
         model.network = model._built()
-        model.network.load_state_dict(parts_of(state.tensors, "network."))
+        model.network.load_state_dict(weights)
         return model
