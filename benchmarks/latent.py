@@ -119,7 +119,27 @@ def optimise(options: argparse.Namespace, seed: int) -> Iterable[dict[str, Any]]
     return optimise.run(GeoGAE.load(options.model), seed)
 
 
+def pictures(options: argparse.Namespace, seed: int) -> Iterable[dict[str, Any]]:
+    """Draws, a path, nearest neighbours and what a search found, of molecules."""
+    from geogae.benchmark.tasks import molecules
+    from geogae.cli.grid import plot_grid
+
+    model = GeoGAE.load(options.model)
+    graphs, smiles = molecules.qm9(2000, seed)
+    folder = Path(__file__).parent.parent / "docs" / "pictures"
+    plot_grid(model.sample(15, seed=seed), folder / "draws.png")
+    one, other = "CC(=O)NCCO", "c1ccncc1C"
+    plot_grid(model.interpolate(one, other, steps=9, keep_rules=True), folder / "path.png", [str(i) for i in range(9)])
+    found = model.neighbours(graphs[0], among=graphs, k=5)
+    titles = [f"{smiles[index]}, {distance:.2f}" for index, distance in found]
+    plot_grid([graphs[index] for index, _ in found], folder / "neighbours.png", titles)
+    best = model.optimise("qed", 500, graphs[:100], seed=seed, keep_rules=True).best[:5]
+    plot_grid([one.graph for one in best], folder / "optimised.png", [f"QED {one.score:.3f}" for one in best])
+    return ()
+
+
 TASKS = {
+    "pictures": pictures,
     "fit": fit,
     "classify": classify,
     "regress": regress,
