@@ -6,6 +6,7 @@ python benchmarks/latent.py distance
 python benchmarks/latent.py sample MUTAG
 python benchmarks/latent.py fit QM9 --model runs/qm9 --core-minutes 30     # a model of training molecules, and a prior
 python benchmarks/latent.py sample QM9 --model runs/qm9
+python benchmarks/latent.py choose --count 40000 --core-minutes 4          # settings side by side, validation molecules
 python benchmarks/latent.py optimise --model runs/qm9
 python benchmarks/latent.py pictures --model runs/qm9                      # those of docs/latent.md
 """
@@ -22,6 +23,7 @@ from typing import Any
 from geogae import GeoGAE, datasets
 from geogae.benchmark.provenance import provenance
 from geogae.benchmark.results import append
+from record import record
 
 RESULTS = Path(__file__).parent / "results" / "latent"
 PRESETS = {
@@ -31,6 +33,14 @@ PRESETS = {
     "COLLAB": "collab",
     "REDDIT-BINARY": "reddit-binary",
 }
+
+QM9: dict[str, Any] = {"latent_dim": 128, "descriptor": 16, "dim": 5, "margin": 0.8, "attributes": "decoded",
+                       "leaves": "kept", "twins": "kept"}  # fmt: skip
+CHOICES = (  # latent_dim, and whether the network sees how deep balls intersect
+    ("80 numbers", 80, False),
+    ("128 numbers", 128, False),
+    ("128 numbers, intersections seen", 128, True),
+)
 
 
 def main() -> None:
@@ -90,9 +100,7 @@ def fit(options: argparse.Namespace, seed: int) -> Iterable[dict[str, Any]]:
     begin = time.process_time()
     graphs, _ = molecules.qm9(options.count)
     train, validation, _ = ([graphs[i] for i in part] for part in molecules.parts(len(graphs)))
-    model = GeoGAE(
-        latent_dim=80, descriptor=16, dim=5, margin=0.8, attributes="decoded", leaves="kept", twins="kept", seed=seed
-    ).fit(train)
+    model = GeoGAE(**QM9, seed=seed).fit(train)
     fitted = round((time.process_time() - begin) / 60, 2)
     checkpoint = options.model.with_suffix(".prior")
     model.fit_prior(
@@ -103,6 +111,24 @@ def fit(options: argparse.Namespace, seed: int) -> Iterable[dict[str, Any]]:
     yield {"task": "fit", "dataset": "QM9", "seed": seed, "molecules": len(train), "fit_core_minutes": fitted,
            "prior_core_minutes": options.core_minutes, "validation_exact": scores["exact"],
            "validation_whole": scores["whole"], "history": model.prior_.history}  # fmt: skip
+
+
+def choose(options: argparse.Namespace, seed: int) -> Iterable[dict[str, Any]]:
+    """What makes z easy to draw from: settings with the same budget; paths go between validation molecules."""
+    from geogae.benchmark.tasks import molecules, sample
+
+    graphs, smiles = molecules.qm9()
+    numbers, validation, _ = molecules.parts(len(graphs))
+    train, held_out = [graphs[i] for i in numbers[: options.count]], [graphs[i] for i in validation[:200]]
+    known = {smiles[i] for i in numbers}
+    for what, latent_dim, sees_balls in CHOICES:
+        begin = time.process_time()
+        how: dict[str, Any] = {**QM9, "latent_dim": latent_dim, "seed": seed}
+        model = GeoGAE(**how).fit(train)
+        result = sample.choose(model, train, held_out, known, options.core_minutes, sees_balls)
+        config = {"dataset": "QM9", "molecules": len(train), "prior_core_minutes": options.core_minutes, "seed": seed}
+        record("latent", what, config, result, time.process_time() - begin)
+    return ()
 
 
 def sample(options: argparse.Namespace, seed: int) -> Iterable[dict[str, Any]]:
@@ -141,6 +167,7 @@ def pictures(options: argparse.Namespace, seed: int) -> Iterable[dict[str, Any]]
 TASKS = {
     "pictures": pictures,
     "fit": fit,
+    "choose": choose,
     "classify": classify,
     "regress": regress,
     "distance": distance,

@@ -8,7 +8,9 @@ import torch
 from scipy.stats import kstest, multivariate_normal
 
 from geogae.errors import GeoGAEError
+from geogae.geometry.cloud import margins
 from geogae.latent.flow import FlowPrior
+from geogae.latent.interpolation import paths
 from geogae.latent.mixture import MixturePrior
 from geogae.latent.prior import GaussianPrior, find, slerp
 
@@ -77,6 +79,33 @@ def test_a_basis_changes_no_density() -> None:
     basis = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0] @ np.diag([1.0, 2.0, 0.5])
     prior = FlowPrior().fit(z, basis=basis, core_minutes=0.01)
     np.testing.assert_allclose(prior.from_normal(prior.to_normal(z)), z, atol=1e-2)
+
+
+def test_a_network_sees_intersections_and_comes_back() -> None:
+    z = ring(400)
+    matrix, offset = np.random.default_rng(0).normal(size=(3, 4, 2)), np.zeros((4, 2))  # four balls on a line
+    prior = FlowPrior().fit(z, balls=(matrix, offset), core_minutes=0.01)
+    again = FlowPrior.from_state(prior.state())
+    np.testing.assert_array_equal(again.sample(5), prior.sample(5))
+    assert prior.network.intersections is not None
+    numbers = torch.from_numpy((z[:7] - prior.center) / prior.scale).float()
+    balls = np.tensordot(z[:7].astype(np.float64), matrix, 1) + offset
+    expected = [margins(own[:, :1], own[:, 1])[np.triu_indices(4, 1)] for own in balls]
+    np.testing.assert_allclose(prior.network.intersections(numbers), np.tanh(expected), atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", [FlowPrior, GaussianPrior])
+def test_paths_have_their_ends(fitted: FlowPrior, kind: type) -> None:
+    z = ring(6, seed=4)
+    prior = fitted if kind is FlowPrior else GaussianPrior().fit(ring(300))
+    ways = prior.between(z[:3], z[3:], [0.0, 0.5, 1.0])
+    assert ways.shape == (3, 3, 3)
+    np.testing.assert_allclose(ways[:, 0], z[:3], atol=0.05)
+    np.testing.assert_allclose(ways[:, 2], z[3:], atol=0.05)
+    whole = paths(prior, z[:3], z[3:], 5)
+    np.testing.assert_array_equal(whole[:, [0, -1]], np.stack([z[:3], z[3:]], axis=1))
+    np.testing.assert_allclose(whole[:, 2], ways[:, 1], atol=1e-5)
+    assert paths(prior, z[:3], z[3:], 2).shape == (3, 2, 3)
 
 
 def test_resumed_is_uninterrupted(tmp_path, monkeypatch) -> None:

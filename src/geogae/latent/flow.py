@@ -1,15 +1,16 @@
 """The flow prior: flow matching (Lipman et al. 2023) with a residual network, an ordinary differential equation.
 
-A point starts as a standard normal vector at time 0 and moves to a z, blurred by BLUR, at time 1. On a straight way
-from x0 to x1 it is at x = (1 - (1 - BLUR) t) x0 + t x1; the network guesses x1 from x and t, and the velocity follows.
-The equation is solved in steps, forwards to draw and backwards to find the normal vector of a z.
+A point starts as a standard normal vector x0 at time 0 and ends as a z, x1, with noise of deviation BLUR, at time 1. On
+a straight line between them it is x = (1 - (1 - BLUR) t) x0 + t x1. The network predicts x1 from x and t; the velocity
+of x follows from the prediction. The equation is solved in steps, forwards to draw a z and backwards to find the normal
+vector of a z.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
@@ -19,10 +20,11 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from geogae.autoencoders.base import State, check_number
+from geogae.autoencoders.base import State, check_number, parts_of
 from geogae.errors import GeoGAEError
+from geogae.geometry.cloud import RADIUS_SCALE
 from geogae.latent.fitting import fit_network, opened, with_openness
-from geogae.latent.prior import Given, Prior, check_rows, normal_log_density, property_columns, tensors_of
+from geogae.latent.prior import Given, Prior, check_rows, normal_log_density, property_columns, slerp, tensors_of
 
 BLUR = 0.03  # deviation around each z, in units of the deviation of each number
 WIDTH, EACH, BLOCKS = 512, 8, 4  # hidden units at most, and for each number of z beside 64
@@ -35,15 +37,27 @@ RATE, DECAY = 1e-3, 0.01  # Adam's step, and the decay of weights
 STEPS = 60  # of the equation
 HEAVIEST = 20.0  # weight of a guess late on the way, at most
 PROBES = 8  # random directions that estimate a divergence
+MOST_BALLS = 32  # whose intersections the network sees
 AT_ONCE = 4096  # vectors
+MEET = 0.0  # time at which the ends of a path are joined: 0 is the normal distribution, 1 is z
+
+Steps = Sequence[tuple[float, float]]  # of time
 
 
 class FlowNetwork(nn.Module):
-    """x1 (B, m) from x (B, m), the time (B,) and conditions (B, c)."""
+    """Predicts x1 (B, m) from x (B, m), the time (B,) and conditions (B, c).
 
-    def __init__(self, m: int, given: int = 0) -> None:
+    ``balls`` is the affine map of x to the balls of a decoder, see :class:`Intersections`. Half of the blocks make a
+    draft of x1; the others see how deep each two balls of the draft intersect, which is what edges are read from.
+    """
+
+    def __init__(self, m: int, given: int = 0, balls: tuple[Tensor, Tensor] | None = None) -> None:
         super().__init__()
         width = min(WIDTH, 64 + EACH * m)
+        self.intersections = None if balls is None else Intersections(*balls)
+        if self.intersections is not None:
+            self.draft = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, m))
+            self.seen = nn.Linear(self.intersections.pairs, width)
         self.frequencies: Tensor
         self.register_buffer("frequencies", torch.exp(torch.linspace(0, math.log(1000), TIMES)), persistent=False)
         self.when = nn.Sequential(nn.Linear(2 * TIMES + given, width // 4), nn.SiLU())
@@ -58,9 +72,40 @@ class FlowNetwork(nn.Module):
         angles = t[:, None] * self.frequencies  # (B, TIMES)
         when = self.when(torch.cat([angles.sin(), angles.cos(), *([] if given is None else [given])], dim=1))
         hidden = self.first(x)  # (B, width)
-        for norm, shift, inner, outer in zip(self.norms, self.shifts, self.inner, self.outer, strict=True):
+        blocks = zip(self.norms, self.shifts, self.inner, self.outer, strict=True)
+        for number, (norm, shift, inner, outer) in enumerate(blocks):
+            if number == BLOCKS // 2 and self.intersections is not None:
+                hidden = hidden + self.seen(self.intersections(self.draft(hidden)))
             hidden = hidden + outer(nn.functional.silu(inner(norm(hidden)) + shift(when)))
         return self.last(hidden)
+
+
+class Intersections(nn.Module):
+    """How deep each two balls intersect, (B, pairs), squashed; an affine map of x (B, m) gives the balls.
+
+    ``matrix`` is (m, slots, d) and ``offset`` (slots, d); the last of the d numbers is the raw radius.
+    """
+
+    def __init__(self, matrix: Tensor, offset: Tensor) -> None:
+        super().__init__()
+        self.matrix: Tensor
+        self.offset: Tensor
+        self.register_buffer("matrix", matrix)
+        self.register_buffer("offset", offset)
+        slots, self.d = offset.shape
+        i, j = torch.triu_indices(slots, slots, 1)
+        self.pairs = len(i)
+        one, other = nn.functional.one_hot(i, slots).float(), nn.functional.one_hot(j, slots).float()  # (pairs, slots)
+        self.differences: Tensor
+        self.sums: Tensor
+        self.register_buffer("differences", (one - other).T, persistent=False)
+        self.register_buffer("sums", RADIUS_SCALE * (one + other).T, persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        balls = (x @ self.matrix.flatten(1)).unflatten(1, self.offset.shape) + self.offset  # (B, slots, d)
+        between = balls[..., :-1].transpose(1, 2) @ self.differences  # (B, d - 1, pairs)
+        distances = (between.square().sum(1) + 1e-6).sqrt()
+        return torch.tanh(nn.functional.softplus(balls[..., -1]) @ self.sums - distances)
 
 
 class FlowPrior(Prior):
@@ -83,6 +128,7 @@ class FlowPrior(Prior):
         *,
         core_minutes: float = 10.0,
         basis: NDArray[np.floating] | None = None,
+        balls: tuple[NDArray[np.floating], NDArray[np.floating]] | None = None,
         seed: int = 0,
         checkpoint: str | os.PathLike[str] | None = None,
         resume: bool = False,
@@ -91,8 +137,9 @@ class FlowPrior(Prior):
     ) -> Self:
         """Fit for a budget of core-minutes; the weights that describe held-out rows best are kept.
 
-        ``basis`` (m, m) is an invertible map of z after which numbers are in like units. With a ``checkpoint`` file a
-        fit that was interrupted goes on if ``resume``.
+        ``basis`` (m, m) is an invertible map of z after which numbers are in like units. ``balls`` is the affine map of
+        z to the balls that edges are read from: (m, slots, d) and (slots, d). With a ``checkpoint`` file a fit that was
+        interrupted goes on if ``resume``.
         """
         check_number("core_minutes", core_minutes, float, 1e-3, 1e6)
         rows = check_rows(z)
@@ -107,13 +154,23 @@ class FlowPrior(Prior):
         data.append(torch.from_numpy((values - self.given_center) / self.given_scale).float())
         with torch.random.fork_rng():
             torch.manual_seed(seed)
-            self.network = FlowNetwork(self.m, 2 * len(self.conditions))
+            self.network = FlowNetwork(self.m, 2 * len(self.conditions), self._ball_map(balls))
         self.history = fit_network(
             self.network, data, _error, core_minutes=core_minutes, rate=RATE, decay=DECAY, seed=seed,
             checkpoint=None if checkpoint is None else Path(checkpoint), resume=resume, progress=progress,
         )  # fmt: skip
         self.network.eval()
         return self
+
+    def _ball_map(
+        self, balls: tuple[NDArray[np.floating], NDArray[np.floating]] | None
+    ) -> tuple[Tensor, Tensor] | None:
+        """The map of z to balls as one of the numbers that the network sees; None if there are too many balls."""
+        if balls is None or len(balls[1]) > MOST_BALLS:
+            return None
+        matrix, offset = np.tensordot(np.linalg.inv(self.basis), balls[0], 1), balls[1]
+        own = np.tensordot(np.diag(self.scale), matrix, 1), offset + np.tensordot(self.center, matrix, 1)
+        return torch.from_numpy(own[0]).float(), torch.from_numpy(own[1]).float()
 
     # -- the map ------------------------------------------------------------------------------------------------------
 
@@ -122,27 +179,53 @@ class FlowPrior(Prior):
         self, u: NDArray[np.floating], given: Given | None = None, guidance: float = 1.0
     ) -> NDArray[np.float32]:
         check_number("guidance", guidance, float, 0, 100)
-        u = check_rows(u, self.m)
-        conditions = self._condition_inputs(given, len(u))
-        parts = [np.empty((0, self.m))]
-        for begin in range(0, len(u), AT_ONCE):
-            x, own = self._part(u, conditions, begin)
-            for t, following in _times():
-                x = self._stepped(x, t, following, own, guidance)
-            parts.append(x.double().numpy())
-        numbers = np.concatenate(parts) * self.scale + self.center
-        return np.linalg.solve(self.basis.T, numbers.T).T.astype(np.float32)
+        return self._forwards(u, _times(), given, guidance)
 
     @torch.inference_mode()
     def to_normal(self, z: NDArray[np.floating], given: Given | None = None) -> NDArray[np.float64]:
+        return self._backwards(z, _times(), given)
+
+    @torch.inference_mode()
+    def between(
+        self, one: NDArray[np.floating], other: NDArray[np.floating], at: Sequence[float], meet: float | None = None
+    ) -> NDArray[np.float32]:
+        """Ends are joined at the time ``meet``, MEET if not given: the later, the more do points keep of both ends."""
+        late = [step for step in _times() if step[0] >= (MEET if meet is None else meet)]
+        ends = (self._backwards(end, late) for end in (one, other))
+        points = np.concatenate([slerp(*pair, at) for pair in zip(*ends, strict=True)])
+        return self._forwards(points, late).reshape(len(one), len(at), self.m)
+
+    def blurred(self, z: NDArray[np.floating], noise: float, seed: int = 0) -> NDArray[np.float32]:
+        """z (N, m) with normal noise of this deviation in the numbers that the network sees."""
+        numbers = check_rows(z, self.m) @ self.basis
+        numbers += noise * self.scale * np.random.default_rng(seed).standard_normal(numbers.shape)
+        return np.linalg.solve(self.basis.T, numbers.T).T.astype(np.float32)
+
+    def _forwards(
+        self, x: NDArray[np.floating], times: Steps, given: Given | None = None, guidance: float = 1.0
+    ) -> NDArray[np.float32]:
+        """z of points (N, m) at the first of some times."""
+        points = check_rows(x, self.m)
+        conditions = self._condition_inputs(given, len(points))
+        parts = [np.empty((0, self.m))]
+        for begin in range(0, len(points), AT_ONCE):
+            part, own = self._part(points, conditions, begin)
+            for t, following in times:
+                part = self._stepped(part, t, following, own, guidance)
+            parts.append(part.double().numpy())
+        numbers = np.concatenate(parts) * self.scale + self.center
+        return np.linalg.solve(self.basis.T, numbers.T).T.astype(np.float32)
+
+    def _backwards(self, z: NDArray[np.floating], times: Steps, given: Given | None = None) -> NDArray[np.float64]:
+        """Where z (N, m) were at the first of some times."""
         numbers = (check_rows(z, self.m) @ self.basis - self.center) / self.scale
         conditions = self._condition_inputs(given, len(numbers))
         parts = [np.empty((0, self.m))]
         for begin in range(0, len(numbers), AT_ONCE):
-            x, own = self._part(numbers, conditions, begin)
-            for t, following in reversed(_times()):
-                x = self._back(x, t, following, own)
-            parts.append(x.double().numpy())
+            part, own = self._part(numbers, conditions, begin)
+            for t, following in reversed(times):
+                part = self._back(part, t, following, own)
+            parts.append(part.double().numpy())
         return np.concatenate(parts)
 
     def log_prob(self, z: NDArray[np.floating], given: Given | None = None) -> NDArray[np.float64]:
@@ -224,10 +307,10 @@ class FlowPrior(Prior):
         names = ("basis", "center", "scale", "given_center", "given_scale")
         own = [state.tensors[name].numpy() for name in names]
         prior.basis, prior.center, prior.scale, prior.given_center, prior.given_scale = own
-        prior.network = FlowNetwork(prior.m, 2 * len(prior.conditions))
-        prior.network.load_state_dict(
-            {name.removeprefix("network."): t for name, t in state.tensors.items() if name.startswith("network.")}
-        )
+        weights = parts_of(state.tensors, "network.")
+        seen = [weights[f"intersections.{name}"] for name in ("matrix", "offset") if "draft.1.weight" in weights]
+        prior.network = FlowNetwork(prior.m, 2 * len(prior.conditions), (seen[0], seen[1]) if seen else None)
+        prior.network.load_state_dict(dict(weights))
         prior.network.eval()
         return prior
 

@@ -64,6 +64,13 @@ class Prior(ABC):
         u = np.random.default_rng(seed).standard_normal((n, self.m))
         return self.from_normal(u, given, guidance)
 
+    def between(
+        self, one: NDArray[np.floating], other: NDArray[np.floating], at: Sequence[float]
+    ) -> NDArray[np.float32]:
+        """Paths (N, len(at), m) of z from one (N, m) to the other (N, m): on great circles between normal vectors."""
+        points = [slerp(*ends, at) for ends in zip(self.to_normal(one), self.to_normal(other), strict=True)]
+        return self.from_normal(np.concatenate(points)).reshape(len(one), len(at), self.m)
+
     def given_columns(self, given: Given | None, count: int) -> NDArray[np.float64]:
         """Conditions (count, c) in the prior's own order, NaN where one is left open."""
         given = dict(given or {})

@@ -15,7 +15,7 @@ from geogae.formats import as_graphs, is_graph
 from geogae.graph import Graph
 from geogae.latent import prior as priors
 from geogae.latent import scores
-from geogae.latent.interpolation import path
+from geogae.latent.interpolation import paths
 from geogae.latent.neighbours import Neighbour, nearest
 from geogae.latent.optimisation import Search, optimise
 from geogae.latent.prior import Given, Prior, check_rows
@@ -86,7 +86,8 @@ class LatentSpace:
             known = self._own(graphs)
             z = np.atleast_2d(self.encode(known, n_jobs=n_jobs)).astype(np.float64)
             known = [self._read(graph) for graph in known]
-        how = {"core_minutes": core_minutes, "basis": autoencoder.basis(), "seed": seed, "progress": progress}
+        how = {"core_minutes": core_minutes, "basis": autoencoder.basis(), "balls": autoencoder.ball_map(),
+               "seed": seed, "progress": progress}  # fmt: skip
         fitted = kind().fit(z, properties, checkpoint=checkpoint, resume=resume, **how)
         self.prior_, self.rules_ = fitted, Rules.of(known)
         return self
@@ -136,7 +137,7 @@ class LatentSpace:
         ends = self.encode([*self._own(one), *self._own(other)])
         if len(ends) != 2:
             raise GeoGAEError(f"a path goes from one graph to one other; {len(ends)} were given")
-        graphs = self._decoder(keep_rules)(path(prior, ends[0], ends[1], steps))
+        graphs = self._decoder(keep_rules)(paths(prior, ends[:1], ends[1:], steps)[0])
         return _molecules(graphs) if molecules else list(graphs)
 
     def optimise(

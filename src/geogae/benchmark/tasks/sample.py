@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,15 @@ from geogae.estimator import GeoGAE
 from geogae.formats import to_smiles_list
 from geogae.formats.optional import require
 from geogae.graph import Graph
-from geogae.latent.prior import slerp
-from geogae.latent.rules import counted, is_connected
+from geogae.latent.flow import FlowPrior
+from geogae.latent.interpolation import paths
+from geogae.latent.rules import Rules, counted, is_connected
 
 PAIRS, STEPS = 200, 9
 CORE_MINUTES = 1.0  # of a prior of a few hundred graphs
 BINS = 32
+CHOOSING, NOISE = 2000, 0.2  # draws that settings are chosen by, and noise in units of the prior's numbers
+MEETING = (0.0, 0.2, 0.4, 0.6, 0.8)  # times at which the ends of paths are joined
 
 
 def molecules(model: GeoGAE, seed: int, count: int) -> Iterator[dict[str, Any]]:
@@ -34,14 +37,7 @@ def molecules(model: GeoGAE, seed: int, count: int) -> Iterator[dict[str, Any]]:
     about = {"task": "sample", "dataset": "QM9", "seed": seed, "draws": count}
 
     def scores(found: Sequence[str | None]) -> dict[str, Any]:
-        valid = [one for one in found if one is not None and "." not in one]
-        return {
-            "valid": round(float(np.mean([one is not None for one in found])), 4),
-            "valid_connected": round(len(valid) / len(found), 4),
-            "unique": round(len(set(valid)) / max(1, len(valid)), 4),
-            "new": round(float(np.mean([one not in known for one in set(valid)])), 4) if valid else 0.0,
-            "fcd": round(float(frechet(pref=reference, gen=valid)), 3),
-        }
+        return {**draw_scores(found, known), "fcd": round(float(frechet(pref=reference, gen=_valid(found))), 3)}
 
     resampled = np.random.default_rng(seed).choice(train, count)
     yield {**about, "what": "training molecules", **scores([smiles[i] for i in resampled])}
@@ -57,6 +53,52 @@ def molecules(model: GeoGAE, seed: int, count: int) -> Iterator[dict[str, Any]]:
         yield {**about, "what": f"paths, {what}", **_path_scores(to_smiles_list(decode(ways)))}
 
 
+def choose(
+    model: GeoGAE,
+    train: Sequence[Graph],
+    held_out: Sequence[Graph],
+    known: Set[str],
+    core_minutes: float,
+    sees_balls: bool,
+) -> dict[str, Any]:
+    """Draws by the plain decoder and by the one that keeps rules, paths between held-out graphs, and z with noise."""
+    autoencoder = model.autoencoder_
+    z = model.encode(train).astype(np.float64)
+    balls = autoencoder.ball_map() if sees_balls else None
+    prior = FlowPrior().fit(z, core_minutes=core_minutes, basis=autoencoder.basis(), balls=balls)
+    model.prior_, model.rules_ = prior, Rules.of(train)
+    drawn, ends = prior.sample(CHOOSING), model.encode(held_out)
+    noisy = prior.blurred(z[:CHOOSING], NOISE)
+    result: dict[str, Any] = {"steps": prior.history[-1]["step"], "loss": prior.history[-1]["loss"]}
+    for keep_rules, what in ((False, "plain"), (True, "rules")):
+        decode = model._decoder(keep_rules)
+        graphs = decode(drawn)
+        result[what] = {**draw_scores(to_smiles_list(graphs), known),
+                        "descriptor_r2": _descriptor_agreement(model, drawn, graphs)}  # fmt: skip
+    at = np.linspace(0, 1, STEPS).tolist()
+    for meet in MEETING:
+        points = prior.between(ends[::2], ends[1::2], at, meet).reshape(-1, prior.m)
+        ways = to_smiles_list(model._decoder(False)(points))
+        result.setdefault("paths", []).append({"meet": meet, **_path_scores(ways)})
+    result["noisy_valid"] = draw_scores(to_smiles_list(model._decoder(False)(noisy)), known)["valid_connected"]
+    return result
+
+
+def draw_scores(found: Sequence[str | None], known: Set[str]) -> dict[str, float]:
+    """Of drawn SMILES: shares that are molecules, in one piece, different from each other, and not ``known``."""
+    valid = _valid(found)
+    return {
+        "valid": round(float(np.mean([one is not None for one in found])), 4),
+        "valid_connected": round(len(valid) / len(found), 4),
+        "unique": round(len(set(valid)) / max(1, len(valid)), 4),
+        "new": round(float(np.mean([one not in known for one in set(valid)])), 4) if valid else 0.0,
+    }
+
+
+def _valid(found: Sequence[str | None]) -> list[str]:
+    return [one for one in found if one is not None and "." not in one]
+
+
 def _descriptor_agreement(model: GeoGAE, z: NDArray[np.float32], graphs: Sequence[Graph]) -> float | None:
     """R² between the descriptors in drawn z and those of the graphs that they decode to."""
     if model.autoencoder_.descriptor is None:
@@ -69,12 +111,7 @@ def _descriptor_agreement(model: GeoGAE, z: NDArray[np.float32], graphs: Sequenc
 def _paths(model: GeoGAE, ends: Sequence[Graph]) -> NDArray[np.float32]:
     """z (PAIRS · STEPS, m) of the paths between each two graphs, as interpolate has them."""
     z = model.encode(ends)
-    u = model._prior().to_normal(z)
-    at = np.linspace(0, 1, STEPS).tolist()
-    points = np.concatenate([slerp(u[i], u[i + 1], at) for i in range(0, len(u), 2)])
-    ways = model._prior().from_normal(points).reshape(-1, STEPS, z.shape[1])
-    ways[:, 0], ways[:, -1] = z[::2], z[1::2]
-    return ways.reshape(-1, z.shape[1])
+    return paths(model._prior(), z[::2], z[1::2], STEPS).reshape(-1, z.shape[1])
 
 
 def _path_scores(found: Sequence[str | None]) -> dict[str, Any]:
