@@ -8,7 +8,7 @@ from typing import Any
 
 from geogae.benchmark.blocks import markdown_table as table
 from geogae.benchmark.results import read_lines
-from record import RESULTS
+from record import RESULTS, recorded
 
 DATASETS = ("MUTAG", "AIDS", "IMDB-BINARY", "COLLAB", "REDDIT-BINARY")
 PUBLISHED = {"MUTAG": 89.0, "IMDB-BINARY": 73.0, "COLLAB": 70.7, "REDDIT-BINARY": 82.5}  # InfoGraph (Sun et al. 2020)
@@ -92,6 +92,20 @@ def sample_molecules() -> str:
     return table(header, rows)
 
 
+def choose() -> str:
+    rows = []
+    for what, line in recorded("latent").items():
+        result = line["result"]
+        plain, best = result["plain"], max(result["paths"], key=lambda path: path["tau"])
+        cells = [result["not_denoised"]["valid_connected"], plain["valid_connected"], plain["unique"],
+                 result["noisy_valid"], best["midpoints_valid_connected"]]  # fmt: skip
+        budget = [line["config"]["molecules"], line["config"]["prior_core_minutes"]]
+        rows.append([what, *budget, *(f"{100 * cell:.1f}" for cell in cells), best["tau"], best["meet"]])
+    header = ["setting", "molecules", "core-minutes", "valid, not denoised [%]", "valid [%]", "unique [%]",
+              "valid after noise [%]", "midpoints valid [%]", "mean Kendall τ", "ends joined at time"]  # fmt: skip
+    return table(header, rows)
+
+
 def paths() -> str:
     rows = [
         [line["what"], line["seed"], line["pairs"], f"{100 * line['midpoints_valid_connected']:.1f}", line["tau"]]
@@ -123,6 +137,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "latent-classify": classify,
     "latent-regress": regress,
     "latent-distance": distance,
+    "latent-choose": choose,
     "latent-molecules": sample_molecules,
     "latent-paths": paths,
     "latent-graphs": sample_graphs,

@@ -27,6 +27,7 @@ from geogae.latent.fitting import fit_network, opened, with_openness
 from geogae.latent.prior import Given, Prior, check_rows, normal_log_density, property_columns, slerp, tensors_of
 
 BLUR = 0.03  # deviation around each z, in units of the deviation of each number
+DENOISE = 0.2  # deviation of the noise that draws are freed from, in the same units
 WIDTH, EACH, BLOCKS = 512, 8, 4  # hidden units at most, and for each number of z beside 64
 TIMES = 32  # frequencies that a time is written with
 EVEN = (
@@ -186,20 +187,34 @@ class FlowPrior(Prior):
         return self._backwards(z, _times(), given)
 
     @torch.inference_mode()
+    def denoised(self, z: NDArray[np.float32], given: Given | None = None) -> NDArray[np.float32]:
+        """What the network predicts if the noise in z (N, m) is of deviation DENOISE.
+
+        A draw that ends between two z that it could be is moved towards one of them.
+        """
+        numbers = (check_rows(z, self.m) @ self.basis - self.center) / self.scale
+        conditions = self._condition_inputs(given, len(numbers))
+        t = (1 - DENOISE) / (1 - BLUR)
+        parts = [np.empty((0, self.m))]
+        for begin in range(0, len(numbers), AT_ONCE):
+            x, own = self._part(numbers, conditions, begin)
+            parts.append(self.network(t * x, torch.full((len(x),), t), own).double().numpy())
+        return self._z(np.concatenate(parts))
+
+    @torch.inference_mode()
     def between(
         self, one: NDArray[np.floating], other: NDArray[np.floating], at: Sequence[float], meet: float | None = None
     ) -> NDArray[np.float32]:
         """Ends are joined at the time ``meet``, MEET if not given: the later, the more do points keep of both ends."""
         late = [step for step in _times() if step[0] >= (MEET if meet is None else meet)]
-        ends = (self._backwards(end, late) for end in (one, other))
-        points = np.concatenate([slerp(*pair, at) for pair in zip(*ends, strict=True)])
-        return self._forwards(points, late).reshape(len(one), len(at), self.m)
+        ends = zip(self._backwards(one, late), self._backwards(other, late), strict=True)
+        points = np.concatenate([slerp(begin, end, at) for begin, end in ends])
+        return self.denoised(self._forwards(points, late)).reshape(len(one), len(at), self.m)
 
     def blurred(self, z: NDArray[np.floating], noise: float, seed: int = 0) -> NDArray[np.float32]:
         """z (N, m) with normal noise of this deviation in the numbers that the network sees."""
-        numbers = check_rows(z, self.m) @ self.basis
-        numbers += noise * self.scale * np.random.default_rng(seed).standard_normal(numbers.shape)
-        return np.linalg.solve(self.basis.T, numbers.T).T.astype(np.float32)
+        numbers = (check_rows(z, self.m) @ self.basis - self.center) / self.scale
+        return self._z(numbers + noise * np.random.default_rng(seed).standard_normal(numbers.shape))
 
     def _forwards(
         self, x: NDArray[np.floating], times: Steps, given: Given | None = None, guidance: float = 1.0
@@ -213,8 +228,11 @@ class FlowPrior(Prior):
             for t, following in times:
                 part = self._stepped(part, t, following, own, guidance)
             parts.append(part.double().numpy())
-        numbers = np.concatenate(parts) * self.scale + self.center
-        return np.linalg.solve(self.basis.T, numbers.T).T.astype(np.float32)
+        return self._z(np.concatenate(parts))
+
+    def _z(self, numbers: NDArray[np.float64]) -> NDArray[np.float32]:
+        """z (N, m) of the numbers that the network sees."""
+        return np.linalg.solve(self.basis.T, (numbers * self.scale + self.center).T).T.astype(np.float32)
 
     def _backwards(self, z: NDArray[np.floating], times: Steps, given: Given | None = None) -> NDArray[np.float64]:
         """Where z (N, m) were at the first of some times."""

@@ -60,9 +60,13 @@ class Prior(ABC):
     def m(self) -> int: ...
 
     def sample(self, n: int, seed: int = 0, given: Given | None = None, guidance: float = 1.0) -> NDArray[np.float32]:
-        """n draws of z."""
+        """n draws of z, denoised."""
         u = np.random.default_rng(seed).standard_normal((n, self.m))
-        return self.from_normal(u, given, guidance)
+        return self.denoised(self.from_normal(u, given, guidance), given)
+
+    def denoised(self, z: NDArray[np.float32], given: Given | None = None) -> NDArray[np.float32]:
+        """The likely z near each of these (N, m), if a prior knows better; they stay as they are here."""
+        return z
 
     def between(
         self, one: NDArray[np.floating], other: NDArray[np.floating], at: Sequence[float]

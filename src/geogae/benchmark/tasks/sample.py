@@ -69,7 +69,10 @@ def choose(
     model.prior_, model.rules_ = prior, Rules.of(train)
     drawn, ends = prior.sample(CHOOSING), model.encode(held_out)
     noisy = prior.blurred(z[:CHOOSING], NOISE)
+    raw = prior.from_normal(np.random.default_rng(0).standard_normal((CHOOSING, prior.m)))  # the same draws
     result: dict[str, Any] = {"steps": prior.history[-1]["step"], "loss": prior.history[-1]["loss"]}
+    result["not_denoised"] = draw_scores(to_smiles_list(model._decoder(False)(raw)), known)
+    result["length"] = float(np.linalg.norm(prior.to_normal(ends), axis=1).mean() / np.sqrt(prior.m))  # 1 if normal
     for keep_rules, what in ((False, "plain"), (True, "rules")):
         decode = model._decoder(keep_rules)
         graphs = decode(drawn)
