@@ -40,7 +40,7 @@ HEAVIEST = 20.0  # weight of a guess late on the way, at most
 PROBES = 8  # random directions that estimate a divergence
 MOST_BALLS = 32  # whose intersections the network sees
 AT_ONCE = 4096  # vectors
-MEET = 0.0  # time at which the ends of a path are joined: 0 is the normal distribution, 1 is z
+MEET = 0.6  # time at which the ends of a path are joined: 0 is the normal distribution, 1 is z
 
 Steps = Sequence[tuple[float, float]]  # of time
 
