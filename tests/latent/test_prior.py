@@ -8,7 +8,6 @@ import torch
 from scipy.stats import kstest, multivariate_normal
 
 from geogae.errors import GeoGAEError
-from geogae.geometry.cloud import margins
 from geogae.latent.flow import FlowPrior
 from geogae.latent.interpolation import paths
 from geogae.latent.mixture import MixturePrior
@@ -90,19 +89,6 @@ def test_a_basis_changes_no_density() -> None:
     basis = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0] @ np.diag([1.0, 2.0, 0.5])
     prior = FlowPrior().fit(z, basis=basis, core_minutes=0.01)
     np.testing.assert_allclose(prior.from_normal(prior.to_normal(z)), z, atol=1e-2)
-
-
-def test_a_network_sees_intersections_and_comes_back() -> None:
-    z = ring(400)
-    matrix, offset = np.random.default_rng(0).normal(size=(3, 4, 2)), np.zeros((4, 2))  # four balls on a line
-    prior = FlowPrior().fit(z, balls=(matrix, offset), core_minutes=0.01)
-    again = FlowPrior.from_state(prior.state())
-    np.testing.assert_array_equal(again.sample(5), prior.sample(5))
-    assert prior.network.intersections is not None
-    numbers = torch.from_numpy((z[:7] - prior.center) / prior.scale).float()
-    balls = np.tensordot(z[:7].astype(np.float64), matrix, 1) + offset
-    expected = [margins(own[:, :1], own[:, 1])[np.triu_indices(4, 1)] for own in balls]
-    np.testing.assert_allclose(prior.network.intersections(numbers), np.tanh(expected), atol=1e-3)
 
 
 @pytest.mark.parametrize("kind", [FlowPrior, GaussianPrior])

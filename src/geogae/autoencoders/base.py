@@ -149,10 +149,6 @@ class Autoencoder(ABC, Generic[R]):
         """An invertible map (m, m) of z to numbers in like units: those that a prior models."""
         return np.eye(self.latent_dim)
 
-    def ball_map(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """The affine map of z to the balls that edges are read from, (m, slots, d) and (slots, d), if there is one."""
-        return None
-
     def lossy(self, reading: R) -> str | None:
         """Why a graph may not come back whole, or None: it is larger than all in training, say."""
         return None

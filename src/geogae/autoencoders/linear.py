@@ -329,10 +329,6 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
     def basis(self) -> NDArray[np.float64]:
         return self.decoder.principal_basis()
 
-    def ball_map(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        matrix, offset = self.decoder.slot_map()
-        return matrix[..., : int(self.reader.dim)], offset[:, : int(self.reader.dim)]
-
     # -- decode -------------------------------------------------------------------------------------------------------
 
     @torch.inference_mode()

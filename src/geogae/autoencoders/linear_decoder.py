@@ -157,16 +157,6 @@ class LinearDecoder(nn.Module):
         basis[:h, h + 1 : end] = (self.slopes @ self.axes.T).cpu().double().numpy()
         return basis
 
-    def slot_map(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What decoding is as an affine map of z: (m, slots, w) and (slots, w)."""
-        shape = (self.slots, self.width)
-        matrix = np.zeros((self.latent_dim, *shape))
-        begin = self.described + 1
-        matrix[: self.described] = self.slopes.cpu().double().numpy().reshape(-1, *shape)
-        components = self.axes.cpu().double().numpy() / float(self.unit)
-        matrix[begin : begin + self.count] = components.reshape(-1, *shape)
-        return matrix, self.mean.cpu().double().numpy().reshape(shape)
-
     # -- the likeliest components -----------------------------------------------------------------------------------
 
     def components(

@@ -22,7 +22,6 @@ from torch import Tensor, nn
 
 from geogae.autoencoders.base import State, check_number, parts_of
 from geogae.errors import GeoGAEError
-from geogae.geometry.cloud import RADIUS_SCALE
 from geogae.latent.fitting import fit_network, opened, with_openness
 from geogae.latent.prior import Given, Prior, check_rows, normal_log_density, property_columns, slerp, tensors_of
 
@@ -30,15 +29,12 @@ BLUR = 0.03  # deviation around each z, in units of the deviation of each number
 DENOISE = 0.2  # deviation of the noise that draws are freed from, in the same units
 WIDTH, EACH, BLOCKS = 512, 8, 4  # hidden units at most, and for each number of z beside 64
 TIMES = 32  # frequencies that a time is written with
-EVEN = (
-    0.2  # numbers of z are divided by their deviation to this power: 0 keeps what matters to balls, 1 makes all alike
-)
+EVEN = 0.2  # power of its deviation that each number is divided by: with 1 all would be alike
 BACK = 2  # corrections of a step backwards
 RATE, DECAY = 1e-3, 0.01  # Adam's step, and the decay of weights
 STEPS = 60  # of the equation
 HEAVIEST = 20.0  # weight of a guess late on the way, at most
 PROBES = 8  # random directions that estimate a divergence
-MOST_BALLS = 32  # whose intersections the network sees
 AT_ONCE = 4096  # vectors
 MEET = 0.6  # time at which the ends of a path are joined: 0 is the normal distribution, 1 is z
 
@@ -46,19 +42,11 @@ Steps = Sequence[tuple[float, float]]  # of time
 
 
 class FlowNetwork(nn.Module):
-    """Predicts x1 (B, m) from x (B, m), the time (B,) and conditions (B, c).
+    """Predicts x1 (B, m) from x (B, m), the time (B,) and conditions (B, c)."""
 
-    ``balls`` is the affine map of x to the balls of a decoder, see :class:`Intersections`. Half of the blocks make a
-    draft of x1; the others see how deep each two balls of the draft intersect, which is what edges are read from.
-    """
-
-    def __init__(self, m: int, given: int = 0, balls: tuple[Tensor, Tensor] | None = None) -> None:
+    def __init__(self, m: int, given: int = 0) -> None:
         super().__init__()
         width = min(WIDTH, 64 + EACH * m)
-        self.intersections = None if balls is None else Intersections(*balls)
-        if self.intersections is not None:
-            self.draft = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, m))
-            self.seen = nn.Linear(self.intersections.pairs, width)
         self.frequencies: Tensor
         self.register_buffer("frequencies", torch.exp(torch.linspace(0, math.log(1000), TIMES)), persistent=False)
         self.when = nn.Sequential(nn.Linear(2 * TIMES + given, width // 4), nn.SiLU())
@@ -73,40 +61,9 @@ class FlowNetwork(nn.Module):
         angles = t[:, None] * self.frequencies  # (B, TIMES)
         when = self.when(torch.cat([angles.sin(), angles.cos(), *([] if given is None else [given])], dim=1))
         hidden = self.first(x)  # (B, width)
-        blocks = zip(self.norms, self.shifts, self.inner, self.outer, strict=True)
-        for number, (norm, shift, inner, outer) in enumerate(blocks):
-            if number == BLOCKS // 2 and self.intersections is not None:
-                hidden = hidden + self.seen(self.intersections(self.draft(hidden)))
+        for norm, shift, inner, outer in zip(self.norms, self.shifts, self.inner, self.outer, strict=True):
             hidden = hidden + outer(nn.functional.silu(inner(norm(hidden)) + shift(when)))
         return self.last(hidden)
-
-
-class Intersections(nn.Module):
-    """How deep each two balls intersect, (B, pairs), squashed; an affine map of x (B, m) gives the balls.
-
-    ``matrix`` is (m, slots, d) and ``offset`` (slots, d); the last of the d numbers is the raw radius.
-    """
-
-    def __init__(self, matrix: Tensor, offset: Tensor) -> None:
-        super().__init__()
-        self.matrix: Tensor
-        self.offset: Tensor
-        self.register_buffer("matrix", matrix)
-        self.register_buffer("offset", offset)
-        slots, self.d = offset.shape
-        i, j = torch.triu_indices(slots, slots, 1)
-        self.pairs = len(i)
-        one, other = nn.functional.one_hot(i, slots).float(), nn.functional.one_hot(j, slots).float()  # (pairs, slots)
-        self.differences: Tensor
-        self.sums: Tensor
-        self.register_buffer("differences", (one - other).T, persistent=False)
-        self.register_buffer("sums", RADIUS_SCALE * (one + other).T, persistent=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        balls = (x @ self.matrix.flatten(1)).unflatten(1, self.offset.shape) + self.offset  # (B, slots, d)
-        between = balls[..., :-1].transpose(1, 2) @ self.differences  # (B, d - 1, pairs)
-        distances = (between.square().sum(1) + 1e-6).sqrt()
-        return torch.tanh(nn.functional.softplus(balls[..., -1]) @ self.sums - distances)
 
 
 class FlowPrior(Prior):
@@ -129,7 +86,6 @@ class FlowPrior(Prior):
         *,
         core_minutes: float = 10.0,
         basis: NDArray[np.floating] | None = None,
-        balls: tuple[NDArray[np.floating], NDArray[np.floating]] | None = None,
         seed: int = 0,
         checkpoint: str | os.PathLike[str] | None = None,
         resume: bool = False,
@@ -138,9 +94,8 @@ class FlowPrior(Prior):
     ) -> Self:
         """Fit for a budget of core-minutes; the weights that describe held-out rows best are kept.
 
-        ``basis`` (m, m) is an invertible map of z after which numbers are in like units. ``balls`` is the affine map of
-        z to the balls that edges are read from: (m, slots, d) and (slots, d). With a ``checkpoint`` file a fit that was
-        interrupted goes on if ``resume``.
+        ``basis`` (m, m) is an invertible map of z after which numbers are in like units. With a ``checkpoint`` file a
+        fit that was interrupted continues if ``resume``.
         """
         check_number("core_minutes", core_minutes, float, 1e-3, 1e6)
         rows = check_rows(z)
@@ -155,23 +110,13 @@ class FlowPrior(Prior):
         data.append(torch.from_numpy((values - self.given_center) / self.given_scale).float())
         with torch.random.fork_rng():
             torch.manual_seed(seed)
-            self.network = FlowNetwork(self.m, 2 * len(self.conditions), self._ball_map(balls))
+            self.network = FlowNetwork(self.m, 2 * len(self.conditions))
         self.history = fit_network(
             self.network, data, _error, core_minutes=core_minutes, rate=RATE, decay=DECAY, seed=seed,
             checkpoint=None if checkpoint is None else Path(checkpoint), resume=resume, progress=progress,
         )  # fmt: skip
         self.network.eval()
         return self
-
-    def _ball_map(
-        self, balls: tuple[NDArray[np.floating], NDArray[np.floating]] | None
-    ) -> tuple[Tensor, Tensor] | None:
-        """The map of z to balls as one of the numbers that the network sees; None if there are too many balls."""
-        if balls is None or len(balls[1]) > MOST_BALLS:
-            return None
-        matrix, offset = np.tensordot(np.linalg.inv(self.basis), balls[0], 1), balls[1]
-        own = np.tensordot(np.diag(self.scale), matrix, 1), offset + np.tensordot(self.center, matrix, 1)
-        return torch.from_numpy(own[0]).float(), torch.from_numpy(own[1]).float()
 
     # -- the map ------------------------------------------------------------------------------------------------------
 
@@ -325,10 +270,8 @@ class FlowPrior(Prior):
         names = ("basis", "center", "scale", "given_center", "given_scale")
         own = [state.tensors[name].numpy() for name in names]
         prior.basis, prior.center, prior.scale, prior.given_center, prior.given_scale = own
-        weights = parts_of(state.tensors, "network.")
-        seen = [weights[f"intersections.{name}"] for name in ("matrix", "offset") if "draft.1.weight" in weights]
-        prior.network = FlowNetwork(prior.m, 2 * len(prior.conditions), (seen[0], seen[1]) if seen else None)
-        prior.network.load_state_dict(dict(weights))
+        prior.network = FlowNetwork(prior.m, 2 * len(prior.conditions))
+        prior.network.load_state_dict(dict(parts_of(state.tensors, "network.")))
         prior.network.eval()
         return prior
 

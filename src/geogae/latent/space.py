@@ -86,8 +86,7 @@ class LatentSpace:
             known = self._own(graphs)
             z = np.atleast_2d(self.encode(known, n_jobs=n_jobs)).astype(np.float64)
             known = [self._read(graph) for graph in known]
-        how = {"core_minutes": core_minutes, "basis": autoencoder.basis(), "balls": autoencoder.ball_map(),
-               "seed": seed, "progress": progress}  # fmt: skip
+        how = {"core_minutes": core_minutes, "basis": autoencoder.basis(), "seed": seed, "progress": progress}
         fitted = kind().fit(z, properties, checkpoint=checkpoint, resume=resume, **how)
         self.prior_, self.rules_ = fitted, Rules.of(known)
         return self

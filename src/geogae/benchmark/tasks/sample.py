@@ -59,13 +59,11 @@ def choose(
     held_out: Sequence[Graph],
     known: Set[str],
     core_minutes: float,
-    sees_balls: bool,
 ) -> dict[str, Any]:
     """Draws by the plain decoder and by the one that keeps rules, paths between held-out graphs, and z with noise."""
     autoencoder = model.autoencoder_
     z = model.encode(train).astype(np.float64)
-    balls = autoencoder.ball_map() if sees_balls else None
-    prior = FlowPrior().fit(z, core_minutes=core_minutes, basis=autoencoder.basis(), balls=balls)
+    prior = FlowPrior().fit(z, core_minutes=core_minutes, basis=autoencoder.basis())
     model.prior_, model.rules_ = prior, Rules.of(train)
     drawn, ends = prior.sample(CHOOSING), model.encode(held_out)
     noisy = prior.blurred(z[:CHOOSING], NOISE)
