@@ -32,8 +32,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "preset": {}, "no edits": {"edits": 0}, "2 edits": {"edits": 2}, "16 edits": {"edits": 16},
     "with parts": {"edit_kinds": "leaves+edges+paths+parts"}, "final norm": {"final_norm": True},
     "likeliest stop": {"stop_rule": "likeliest"}, "batch 16": {"batch_size": 16}, "axis order": {"order": "axis"},
-    "margin 0.5": {"margin": 0.5}, "margin 0.8": {"margin": 0.8}, "lr 2e-3": {"lr": 2e-3}, "lr 5e-4": {"lr": 5e-4},
-    "batch 64": {"batch_size": 64}, "rho 4": {"rho": 4.0}, "4 edits": {"edits": 4},
+    "AdamW": {"optimizer": "adamw", "lr": 1e-3}, "lr 1.5e-3": {"lr": 1.5e-3}, "lr 6e-3": {"lr": 6e-3},
+    "margin 0.8": {"margin": 0.8}, "batch 64": {"batch_size": 64}, "rho 4": {"rho": 4.0},
 }  # fmt: skip
 
 
