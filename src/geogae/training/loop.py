@@ -1,4 +1,4 @@
-"""The training loop: AdamW, warm-up and cosine, clipping, validation by real decoding, checkpoints, recovery."""
+"""The training loop: AdamW or Muon, warm-up and cosine, clipping, validation by real decoding, checkpoints."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from geogae.progress import Meter
 from geogae.training.batches import Source, Stream, epoch_batches
 from geogae.training.checkpoint import load_checkpoint, save_checkpoint
 from geogae.training.distributed import Processes
+from geogae.training.optimizer import Muon
 
 log = logging.getLogger("geogae")
 
@@ -35,6 +36,8 @@ RECOVERIES = 3  # returns to the last good state, each with half the step, befor
 DIVERGED = 100.0  # a loss this many times its own recent average counts as divergence
 CHECKPOINT_SECONDS = 60.0  # between checkpoints, unless $GEOGAE_CHECKPOINT_SECONDS says otherwise
 CPU_BFLOAT16_TOKENS = 256  # smaller batches spend more on conversions than they save
+
+OPTIMIZERS: dict[str, type[torch.optim.AdamW]] = {"adamw": torch.optim.AdamW, "muon": Muon}
 
 STATE, METRICS = "state.safetensors", "metrics.jsonl"  # in the run folder
 
@@ -76,6 +79,7 @@ class Trainer:
         *,
         lr: float,
         batch_size: int,
+        optimizer: str = "adamw",
         epochs: int | None,
         minutes: float | None,
         core_minutes: float | None = None,
@@ -98,11 +102,12 @@ class Trainer:
         self.validations, self.patience, self.clip, self.autocast = validations, patience, clip, autocast
         self.seed, self.run_folder, self.keep_best, self.show = seed, run, keep_best, progress
         self.peers = peers or Processes()
-        self.settings = {"lr": lr, "batch_size": batch_size, "weight_decay": weight_decay, "seed": seed}
+        self.settings: dict[str, Any] = {"lr": lr, "batch_size": batch_size, "weight_decay": weight_decay, "seed": seed}
+        self.settings |= {"optimizer": optimizer}
         self.settings |= {"graphs": len(data), "nodes": int(data.sizes.sum())}
         self.device = next(model.parameters()).device
         self.wrapped = self.peers.wrap(model)
-        self.optimizer = torch.optim.AdamW(
+        self.optimizer = OPTIMIZERS[optimizer](
             model.parameters(), lr=lr, betas=BETAS, weight_decay=weight_decay, fused=True
         )
         self.generator = torch.Generator(self.device).manual_seed(seed + self.peers.rank)

@@ -43,7 +43,7 @@ from geogae.geometry.cloud import HyperballCloud, graphs_of_balls
 from geogae.graph import Graph
 from geogae.metrics import edge_f1
 from geogae.training.edits import EDITS, Editor
-from geogae.training.loop import Trainer, bfloat16_pays, deterministic
+from geogae.training.loop import OPTIMIZERS, Trainer, bfloat16_pays, deterministic
 from geogae.training.stream import EditedGraphs
 
 BATCH = 256  # graphs at a time in encoding and decoding
@@ -83,8 +83,9 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         kl_epochs: epochs in which β(t) climbs to it.
         rho: weight ρ of L_geo.
         feature_weight: weight λ_feat of L_nfeat and L_efeat.
-        lr: AdamW's step at its largest; warm-up before, half a cosine after.
-        weight_decay: AdamW's.
+        optimizer: ``"adamw"``, or ``"muon"``: orthogonalised steps of weight matrices, AdamW for all else.
+        lr: the optimizer's step at its largest; warm-up before, half a cosine after.
+        weight_decay: the optimizer's.
         batch_size: graphs in a batch, over all processes.
         epochs: training ends after so many, or …
         minutes: … after so many by the clock, or …
@@ -126,6 +127,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         kl_epochs: float = 10.0,
         rho: float = 1.0,
         feature_weight: float = FEATURE_WEIGHT,
+        optimizer: Literal["adamw", "muon"] = "adamw",
         lr: float = 1e-3,
         weight_decay: float = 0.0,
         batch_size: int = 32,
@@ -163,6 +165,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         check_number("core_minutes", core_minutes, float, 1e-3, optional=True)
         check_number("patience", patience, int, 1, optional=True)
         check_number("seed", seed, int, 0, 2**63 - 1)
+        check_choice("optimizer", optimizer, OPTIMIZERS)
         check_choice("precision", precision, ("auto", "float32", "bfloat16"))
         check_choice("variational", variational, (False, True))
         check_choice("final_norm", final_norm, (False, True))
@@ -199,8 +202,8 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
             "kl_weight": kl_weight, "kl_epochs": kl_epochs, "rho": rho, "feature_weight": feature_weight,
         }  # fmt: skip
         self.training: dict[str, Any] = {
-            "lr": lr, "weight_decay": weight_decay, "batch_size": batch_size, "epochs": epochs, "minutes": minutes,
-            "core_minutes": core_minutes, "patience": patience, "validations": validations,
+            "optimizer": optimizer, "lr": lr, "weight_decay": weight_decay, "batch_size": batch_size, "epochs": epochs,
+            "minutes": minutes, "core_minutes": core_minutes, "patience": patience, "validations": validations,
         }  # fmt: skip
         self.editing: dict[str, Any] = {"edits": edits, "kinds": edit_kinds.split("+")}
         self.edit_repeats, self.refine_steps, self.precision = edit_repeats, refine_steps, precision

@@ -1,0 +1,63 @@
+"""Muon (Jordan et al. 2024) for the weight matrices of a network, AdamW for all other parameters.
+
+A matrix moves along its momentum with all singular values made about 1, so that rare directions learn as fast as
+common ones. At equal processor time the paper's model learns about twice as fast as with AdamW alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+MOMENTUM = 0.95
+LEAST_SIDE = 32  # smaller matrices (embeddings of a few numbers, the last layer of a head) are left to AdamW
+NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)  # coefficients of the quintic iteration, as published
+ITERATIONS = 5
+ADAMW_RMS = 0.2  # root mean square of an AdamW step in units of lr: the same lr suits both kinds of parameters
+
+
+class Muon(torch.optim.AdamW):
+    """AdamW whose matrices take orthogonalised steps; one ``lr`` for both."""
+
+    def __init__(self, parameters: Iterable[nn.Parameter], lr: float, **adamw: Any) -> None:
+        every = list(parameters)
+        super().__init__(every, lr=lr, **adamw)
+        self.matrices = [p for p in every if p.ndim == 2 and min(p.shape) >= LEAST_SIDE]
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        [group] = self.param_groups
+        moved = [p for p in self.matrices if p.grad is not None]
+        for p in moved:
+            state = self.state[p]
+            if not state:
+                state["step"], state["momentum"] = torch.zeros(()), torch.zeros_like(p)
+            state["step"] += 1  # AdamW looks for it in every state that is loaded
+            momentum = state["momentum"].mul_(MOMENTUM).add_(p.grad)
+            update = orthogonalised(p.grad + MOMENTUM * momentum)  # Nesterov's
+            p.mul_(1 - group["lr"] * group["weight_decay"])
+            p.sub_(update, alpha=group["lr"] * ADAMW_RMS * max(p.shape) ** 0.5)
+            p.grad = None  # AdamW passes it over
+        super().step()
+
+
+def orthogonalised(matrix: Tensor) -> Tensor:
+    """The matrix with its singular values near 1, by Newton's and Schulz's iteration.
+
+    The iteration multiplies X by polynomials of its Gram matrix, so it is done on the Gram matrix of the shorter side
+    alone: two products with the whole matrix instead of two in each iteration.
+    """
+    a, b, c = NEWTON_SCHULZ
+    x = matrix.float() / (matrix.norm() + 1e-7)
+    wide = x if x.shape[0] <= x.shape[1] else x.T  # (r, s), r ≤ s
+    gram = wide @ wide.T  # (r, r)
+    unit = torch.eye(len(gram), device=gram.device)
+    product = unit
+    for _ in range(ITERATIONS):
+        polynomial = torch.addmm(a * unit + b * gram, gram, gram, alpha=c)
+        product = polynomial @ product
+        gram = polynomial @ gram @ polynomial
+    return (product @ wide if wide is x else (product @ wide).T).to(matrix.dtype)
