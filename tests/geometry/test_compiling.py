@@ -1,4 +1,4 @@
-"""Who waits for the kernels to be compiled is told what for, once."""
+"""A message says that kernels are compiled, once."""
 
 from __future__ import annotations
 

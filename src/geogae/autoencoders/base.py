@@ -87,7 +87,7 @@ class State:
 
 @dataclass(frozen=True)
 class Session:
-    """How a fit is run, apart from what is learned: where it is kept, whether it goes on, who takes part."""
+    """How a fit is run, apart from what is learned: the folder, whether it is resumed, which processes take part."""
 
     folder: Path | None = None  # for checkpoints and metrics
     resume: bool = False
@@ -280,6 +280,12 @@ def check_number(
         what = "a whole number" if kind is int else "a number"
         limit = f"at least {least}" if most == np.inf else f"from {least} to {most}"
         raise GeoGAEError(f"{name}={value!r} must be {what}, {limit}{', or None' if optional else ''}")
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """As joblib counts workers: 1, 2, …, or -1 for all cores."""
+    if n_jobs != -1:
+        check_number("n_jobs", n_jobs, int, 1)
 
 
 def check_attributes(value: Any) -> None:

@@ -165,7 +165,7 @@ def _counted_clouds() -> Iterator[dict[str, int]]:
 
 
 def _forget_peak() -> None:
-    """Let the peak of memory start anew, where the system allows it (Linux)."""
+    """Reset the peak of memory, where the system allows it (Linux)."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 

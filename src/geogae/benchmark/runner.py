@@ -43,7 +43,7 @@ def run_plan(
 ) -> dict[str, int]:
     """Run what has no result yet, ``jobs`` at a time with ``threads`` each; how many were done, failed and skipped.
 
-    ``work`` keeps checkpoints, from which an interrupted training goes on. With ``retry`` failed runs are run again,
+    ``work`` keeps checkpoints, from which an interrupted training continues. With ``retry`` failed runs are run again,
     with ``again`` those whose result is from another commit.
     """
     origin = {**provenance(), "command": " ".join(["geogae", *sys.argv[1:]])}
