@@ -296,9 +296,9 @@ def write_some(path: Path, first: int, start: Any) -> None:
 
 
 def test_two_processes_write_at_once(path: Path) -> None:
-    spawn = multiprocessing.get_context("spawn")
-    start = spawn.Barrier(2)
-    writers = [spawn.Process(target=write_some, args=(path, first, start)) for first in (0, 1000)]
+    fork = multiprocessing.get_context("fork")  # a new process would first import everything
+    start = fork.Barrier(2)
+    writers = [fork.Process(target=write_some, args=(path, first, start)) for first in (0, 1000)]
     for writer in writers:
         writer.start()
     for writer in writers:

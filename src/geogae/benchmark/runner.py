@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -28,6 +28,7 @@ from geogae.progress import progress_bar
 
 log = logging.getLogger("geogae")
 
+START = "spawn"  # how a worker process begins: torch's threads do not survive a fork
 SAVING = 60.0  # seconds that an interrupted training gets to save its state
 
 
@@ -89,12 +90,12 @@ class Worker:
     """A process that measures one run after another; if it dies, the run fails and the next one gets a new process."""
 
     def __init__(self) -> None:
-        self.process: SpawnProcess | None = None
+        self.process: BaseProcess | None = None
         self.pipe: Connection
 
     def measure(self, run: Run, results: Path, work: Path, threads: int) -> dict[str, Any]:
         if self.process is None or not self.process.is_alive():
-            context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
+            context: Any = multiprocessing.get_context(START)
             self.pipe, theirs = context.Pipe()
             self.process = context.Process(target=_serve, args=(theirs, threads), daemon=True)
             with _sigint_blocked():  # inherited, so that Ctrl-C does not hit the imports of the new process

@@ -165,10 +165,10 @@ def digest(graphs: Sequence[Graph]) -> str:
 
 def _claim(folder: Path, about: dict[str, Any], resume: bool) -> None:
     """Start or continue a run, never mix two."""
-    from geogae.autoencoders.transformer.sequential import ENDS
     from geogae.estimator import GeoGAE
     from geogae.files import atomic_path
     from geogae.model_folder import CONFIG
+    from geogae.training import ENDS
     from geogae.training.loop import STATE
 
     known = folder / ABOUT
