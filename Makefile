@@ -11,7 +11,7 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed-dev
 	$(MAKE) -j $(JOBS) lint kernels-labels kernels-models
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 test-slow: $(VENV)/.installed-dev  # minutes each: longer trainings, large graphs
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "slow and not browser"

@@ -202,7 +202,7 @@ class GeoGAE(LatentSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Arc
         return autoencoders.evaluate(self._fitted(), as_graphs(graphs), n_jobs=n_jobs)
 
     def reconstruct(self, graphs: Any) -> list[tuple[Graph, Graph | None]]:
-        """Each graph in the model's node order beside what comes back from its z; None if it cannot be encoded."""
+        """Pairs: each graph in the model's node order, and what its z decodes to; None if it cannot be encoded."""
         pairs = autoencoders.reconstruct(self._fitted(), as_graphs(graphs))
         return [(true, decoding and decoding.graph) for true, decoding in pairs]
 

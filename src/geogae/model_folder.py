@@ -1,8 +1,8 @@
 """A fitted model as a folder: config.json and the weights that it names, with checksums. Nothing in it can run code.
 
-The weights have their checksum in their name, and config.json is replaced last: it is the one moment at which the new
-model takes the place of the old one. A kill before it leaves the old model, after it the new one, and never a mixture.
-What a killed save left is removed by the next one. Of several processes that save into a folder, one does at a time.
+The weights have their checksum in their name, and config.json is replaced last: at this moment the new model
+takes the place of the old one. A kill before it leaves the old model, a kill after it the new one, never a mixture.
+What a killed save left is removed by the next one. Only one process at a time saves into a folder.
 """
 
 from __future__ import annotations

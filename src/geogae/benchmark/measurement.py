@@ -27,7 +27,7 @@ HISTORY = ("seconds", "core_seconds", "step", "validation_f1")  # of a validatio
 def measure(run: Run, results: Path, work: Path) -> dict[str, Any]:
     """Fit, encode and decode, and compare; what goes wrong is the result's ``error``.
 
-    Graphs that are not on this machine are nobody's result: only ``unavailable`` says why.
+    If the graphs are not on this machine there is no result, and ``unavailable`` says why.
     """
     entry = {"format": FORMAT, **identity(run), "error": None}
     try:

@@ -164,7 +164,7 @@ def _ignore(number: int, frame: object) -> None:
 
 
 def _follow_parent() -> None:
-    """Should the plan's process be killed, so is the worker, lest it train on beside the one of the next plan."""
+    """End the worker if the plan's process is killed; the next plan starts its own workers."""
     if parent := multiprocessing.parent_process():
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)

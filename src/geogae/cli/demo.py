@@ -1,4 +1,4 @@
-"""``geogae demo``: the whole story on data that comes with the package."""
+"""``geogae demo``: every step on data that comes with the package."""
 
 from __future__ import annotations
 
