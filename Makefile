@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test test-slow test-browser torture docs report lint clean
+.PHONY: demo test test-slow test-browser torture docs report lint kernels-labels kernels-models clean
 
 demo: $(VENV)/.installed
 	$(BIN)/geogae demo --out demo
 
-test: $(VENV)/.installed-dev lint
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+test: $(VENV)/.installed-dev
+	$(MAKE) -j $(JOBS) lint kernels-labels kernels-models
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 test-slow: $(VENV)/.installed-dev  # minutes each: longer trainings, large graphs
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "slow and not browser"
@@ -33,6 +34,9 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+kernels-labels kernels-models: kernels-%: $(VENV)/.installed-dev  # compiled once: two test processes would compile all of them twice
+	$(BIN)/python tests/warm_up.py $*
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

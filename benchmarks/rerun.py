@@ -1,11 +1,11 @@
-"""Make the results behind the tables anew, at one commit: what has a result of this commit already is skipped.
+"""Run again what is behind the tables, at one commit: what has a result of this commit already is skipped.
 
 GEOGAE_DATA=… python benchmarks/rerun.py headline                  # refined and PCA on all seven sets: README's table
 GEOGAE_DATA=… python benchmarks/rerun.py baselines attributes      # trivial baselines; attributes
 GEOGAE_DATA=… python benchmarks/rerun.py sizes disjoint            # F1 against m; the split without isomorphic pairs
 python benchmarks/rerun.py --show headline                         # only print the commands
 
-Commit first: a result of modified code is marked as such and made anew the next time. The trained methods take hours
+Commit first: a result of modified code is marked as such and run again the next time. The trained methods take hours
 and are run by hand: geogae benchmark run --methods sequential --core-minutes 20 --datasets …
 """
 

@@ -19,6 +19,13 @@ from shell import Result, Run
 settings.register_profile("geogae", deadline=None, derandomize="CI" in os.environ)  # a busy machine is no bug
 settings.load_profile("geogae")
 
+LONG = ("training/test_processes.py", "benchmark/test_runner.py", "readme/test_readme.py", "geometry/test_kernel.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files of few, long tests come first; at the end they would leave one of two test processes idle."""
+    items.sort(key=lambda item: not item.path.as_posix().endswith(LONG))
+
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:

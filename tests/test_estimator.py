@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 import time
 from pathlib import Path
 from typing import Any
@@ -130,6 +131,21 @@ def test_transform(model: GeoGAE, graphs: list[Graph]) -> None:
     assert np.array_equal(GeoGAE(**SMALL).fit_transform(iter(graphs)), GeoGAE(**SMALL).fit(graphs).encode(graphs))
 
 
+def test_columns_have_names(graphs: list[Graph]) -> None:
+    model = GeoGAE(**SMALL).set_output(transform="pandas")
+    table = model.fit_transform(graphs[:5])
+    assert list(table.columns) == list(model.get_feature_names_out()) == [f"geogae{i}" for i in range(48)]
+    assert np.array_equal(table.to_numpy(), model.encode(graphs[:5]))
+    with pytest.raises(NotFittedError):
+        GeoGAE().get_feature_names_out()
+
+
+def test_a_fitted_model_can_be_pickled(model: GeoGAE, graphs: list[Graph]) -> None:
+    """As joblib's processes do with the models of a search; files have :meth:`GeoGAE.save`."""
+    again = pickle.loads(pickle.dumps(model))
+    assert again.get_params() == model.get_params() and np.array_equal(again.encode(graphs), model.encode(graphs))
+
+
 def test_before_a_classifier(graphs: list[Graph]) -> None:
     labels = [graph.label for graph in graphs]
     pipeline = make_pipeline(GeoGAE(**SMALL), StandardScaler(), LogisticRegression())
@@ -214,6 +230,25 @@ def test_progress_batches_and_workers_change_no_bit(
     assert not capsys.readouterr().out
     for how in ({"batch_size": 1}, {"batch_size": 5}, {"n_jobs": 2}, {"n_jobs": 2, "batch_size": 3}):
         assert np.array_equal(model.encode(graphs, **how), z)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("how", [{"batch_size": 0}, {"batch_size": 2.5}, {"n_jobs": 0}, {"n_jobs": "all"}])
+def test_batches_and_workers_that_cannot_be(model: GeoGAE, graphs: list[Graph], how: dict[str, Any]) -> None:
+    [name] = how
+    with pytest.raises(GeoGAEError, match=f"^{name}={how[name]!r} must be a whole number, at least 1"):
+        model.encode(graphs, **how)
+    if name == "n_jobs":
+        with pytest.raises(GeoGAEError, match="n_jobs"):
+            model.evaluate(graphs, **how)
+    assert np.array_equal(model.encode(graphs, n_jobs=-1), model.encode(graphs))
+
+
+def test_one_node_or_none(model: GeoGAE) -> None:
+    assert model.decode(model.encode(nx.empty_graph(1))) == Graph(1)
+    with pytest.raises(GeoGAEError, match="a graph needs a whole number of nodes, at least 1, not n=0"):
+        model.encode(nx.Graph())
+    alone = GeoGAE(latent_dim=8).fit([nx.empty_graph(1)])
+    assert alone.evaluate(nx.empty_graph(1))["exact"] == 1
 
 
 def test_other_kinds_of_graphs(model: GeoGAE, graphs: list[Graph]) -> None:

@@ -111,6 +111,16 @@ def test_saving_over_a_model_replaces_it_and_nothing_else(model: GeoGAE, saved: 
     assert weights(saved).name != before and np.array_equal(GeoGAE.load(saved).encode(graphs), other.encode(graphs))
 
 
+def test_parameters_may_be_numbers_of_numpy(graphs: list[Graph], tmp_path: Path) -> None:
+    """Those of a grid search often are."""
+    given = {**SMALL, "latent_dim": np.int64(9), "margin": np.float32(0.25)}
+    model = GeoGAE(**given).fit(graphs)
+    model.save(tmp_path)
+    loaded = GeoGAE.load(tmp_path)
+    assert loaded.get_params() == model.get_params() and type(loaded.latent_dim) is int
+    assert np.array_equal(loaded.encode(graphs), model.encode(graphs))
+
+
 def test_a_run_is_a_saved_model(graphs: list[Graph], tmp_path: Path) -> None:
     model = GeoGAE(**SMALL).fit(graphs[:9], validation=graphs[9:], run=tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [CONFIG, weights(tmp_path).name]

@@ -1,4 +1,4 @@
-"""Blocks of z are those of the whole collection; a job that was ended goes on where it stopped."""
+"""Blocks of z are those of the whole collection; a job that was ended continues where it stopped."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def parameters(architecture: str) -> str:
 
 
 def _descriptions(cls: type[Any]) -> dict[str, str]:
-    """Lines ``name: description`` below a line that begins with "Parameters"; a line that is indented more goes on."""
+    """Lines ``name: description`` below a line that begins with "Parameters"; a further indent continues a line."""
     found: dict[str, str] = {}
     _, begun, block = (inspect.cleandoc(cls.__doc__ or "")).partition("Parameters")
     last = ""

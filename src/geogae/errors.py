@@ -2,4 +2,4 @@
 
 
 class GeoGAEError(ValueError):
-    """Input or state that geogae cannot carry on with; its one line names the value, the limit and the remedy."""
+    """Input or state that geogae cannot work with; its one line names the value, the limit and the remedy."""

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from torch.linalg import LinAlgError  # type: ignore[attr-defined]  # torch's manual has it here
 
 from geogae import autoencoders, pretrained
 from geogae.autoencoders import Autoencoder, Decoding, Session, State
-from geogae.autoencoders.base import as_vectors
+from geogae.autoencoders.base import as_vectors, check_jobs, check_number
 from geogae.errors import GeoGAEError
 from geogae.formats import as_graphs, is_graph, to_molecules
 from geogae.graph import Graph
@@ -31,10 +31,13 @@ from geogae.training.distributed import Processes
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
 
+    Vector = np.ndarray[tuple[int], np.dtype[np.float32]]
+    Vectors = np.ndarray[tuple[int, int], np.dtype[np.float32]]
+
 log = logging.getLogger("geogae")
 
 
-class GeoGAE(LatentSpace, TransformerMixin, ArchitectureParameters):  # type: ignore[misc]  # of scikit-learn
+class GeoGAE(LatentSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ArchitectureParameters):  # type: ignore[misc]
     """A graph autoencoder: whole graphs to vectors of ``latent_dim`` numbers and back.
 
     Parameters:
@@ -62,7 +65,7 @@ class GeoGAE(LatentSpace, TransformerMixin, ArchitectureParameters):  # type: ig
         """Learn from graphs; what there is to choose is chosen on ``validation``.
 
         Without ``validation`` a tenth of the graphs is held out where there is a choice to make. ``run`` is a folder
-        for the model, its metrics and checkpoints; with ``resume`` training goes on from the last. ``y`` is not used.
+        for the model, its metrics and checkpoints; with ``resume`` training continues from the last. ``y`` is not used.
         """
         autoencoder = self._built()
         graphs = as_graphs(graphs)
@@ -87,6 +90,10 @@ class GeoGAE(LatentSpace, TransformerMixin, ArchitectureParameters):  # type: ig
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "autoencoder_")
 
+    @property
+    def _n_features_out(self) -> int:  # for get_feature_names_out and set_output
+        return self._fitted().latent_dim
+
     def _fitted(self) -> Autoencoder[Any]:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError("this GeoGAE is not fitted yet; call fit, or GeoGAE.load a saved model")
@@ -94,10 +101,24 @@ class GeoGAE(LatentSpace, TransformerMixin, ArchitectureParameters):  # type: ig
 
     # -- use ----------------------------------------------------------------------------------------------------------
 
+    @overload
+    def encode(
+        self, graphs: Graph | str, *, show_progress: bool = ..., batch_size: int | None = ..., n_jobs: int = ...
+    ) -> Vector: ...
+    @overload
+    def encode(
+        self, graphs: list[Any], *, show_progress: bool = ..., batch_size: int | None = ..., n_jobs: int = ...
+    ) -> Vectors: ...
+    @overload
+    def encode(
+        self, graphs: Any, *, show_progress: bool = ..., batch_size: int | None = ..., n_jobs: int = ...
+    ) -> Any: ...  # one vector or several
     def encode(
         self, graphs: Any, *, show_progress: bool = False, batch_size: int | None = None, n_jobs: int = 1
     ) -> NDArray[np.float32]:
         """Vectors z: (latent_dim,) for one graph, (count, latent_dim) for several; any supported kind of graph."""
+        check_number("batch_size", batch_size, int, 1, optional=True)
+        check_jobs(n_jobs)
         autoencoder, given = self._fitted(), as_graphs(graphs)
         for index, graph in enumerate(given):  # before anything is fitted
             if reason := autoencoder.why_not(graph):
@@ -120,11 +141,19 @@ class GeoGAE(LatentSpace, TransformerMixin, ArchitectureParameters):  # type: ig
         return z[0] if is_graph(graphs) else z
 
     @overload
-    def decode(self, z: ArrayLike) -> list[Graph] | Graph: ...
+    def decode(self, z: Vectors) -> list[Graph]: ...
     @overload
-    def decode(self, z: ArrayLike, *, details: Literal[True]) -> list[Decoding] | Decoding: ...
+    def decode(self, z: Vectors, *, details: Literal[True]) -> list[Decoding]: ...
     @overload
-    def decode(self, z: ArrayLike, *, molecules: Literal[True]) -> list[Mol | None] | Mol | None: ...
+    def decode(self, z: Vectors, *, molecules: Literal[True]) -> list[Mol | None]: ...
+    @overload
+    def decode(self, z: Vector) -> Graph: ...
+    @overload
+    def decode(self, z: Vector, *, details: Literal[True]) -> Decoding: ...
+    @overload
+    def decode(self, z: Vector, *, molecules: Literal[True]) -> Mol | None: ...
+    @overload
+    def decode(self, z: ArrayLike, *, details: bool = ..., molecules: bool = ...) -> Any: ...
     def decode(self, z: ArrayLike, *, details: bool = False, molecules: bool = False) -> Any:
         """Graphs from vectors, nodes in the model's order; one graph for a 1-D z.
 
@@ -142,10 +171,10 @@ class GeoGAE(LatentSpace, TransformerMixin, ArchitectureParameters):  # type: ig
             result = to_molecules(graphs) if molecules else graphs
         return result[0] if vectors.ndim == 1 else result
 
-    def transform(self, graphs: Any) -> NDArray[np.float32]:
+    def transform(self, graphs: Any) -> Vectors:
         return np.atleast_2d(self.encode(graphs))
 
-    def fit_transform(self, graphs: Any, y: Any = None, **how: Any) -> NDArray[np.float32]:
+    def fit_transform(self, graphs: Any, y: Any = None, **how: Any) -> Vectors:
         """:meth:`fit` and :meth:`transform`; the graphs may come from a generator, which is read once."""
         given = as_graphs(graphs)
         return self.fit(given, y, **how).transform(given)
@@ -169,11 +198,11 @@ class GeoGAE(LatentSpace, TransformerMixin, ArchitectureParameters):  # type: ig
         ``not_encoded`` counts graphs that cannot be encoded, which score as lost, ``lossy`` those that the model says
         may not come back whole, and ``inexact_clouds`` those whose cloud has wrong edges before it is encoded.
         """
-        autoencoder, given = self._fitted(), as_graphs(graphs)
-        return autoencoders.evaluate(autoencoder, given, n_jobs=n_jobs)
+        check_jobs(n_jobs)
+        return autoencoders.evaluate(self._fitted(), as_graphs(graphs), n_jobs=n_jobs)
 
     def reconstruct(self, graphs: Any) -> list[tuple[Graph, Graph | None]]:
-        """Each graph in the model's node order beside what comes back from its z; None if it cannot be encoded."""
+        """Pairs: each graph in the model's node order, and what its z decodes to; None if it cannot be encoded."""
         pairs = autoencoders.reconstruct(self._fitted(), as_graphs(graphs))
         return [(true, decoding and decoding.graph) for true, decoding in pairs]
 

@@ -27,7 +27,7 @@ def cache_folder() -> Path:
 
 
 def remove_leftovers(folder: Path, name: str) -> None:
-    """What processes of this machine that are no more left of files called ``name``, a glob pattern, in a folder.
+    """Remove the temporary files of ``name``, a glob pattern, that ended processes of this machine left in a folder.
 
     They were killed while they wrote. What a living process writes, or one of another machine, is left alone.
     """

@@ -1,8 +1,8 @@
 """A fitted model as a folder: config.json and the weights that it names, with checksums. Nothing in it can run code.
 
-The weights have their checksum in their name, and config.json is replaced last: it is the one moment at which the new
-model takes the place of the old one. A kill before it leaves the old model, after it the new one, and never a mixture.
-What a killed save left is removed by the next one. Of several processes that save into a folder, one does at a time.
+The weights have their checksum in their name, and config.json is replaced last: at this moment the new model
+takes the place of the old one. A kill before it leaves the old model, a kill after it the new one, never a mixture.
+What a killed save left is removed by the next one. Only one process at a time saves into a folder.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def save_folder(path: str | os.PathLike[str], config: Mapping[str, Any], tensors
     folder = Path(path)
     weights = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
     name = f"model-{_digest(weights)}.safetensors"
-    record = {"format": FORMAT, "geogae": geogae.__version__, "weights": name, **config}
+    record = _plain({"format": FORMAT, "geogae": geogae.__version__, "weights": name, **config})
     record["checksum"] = _digest(_canonical(record))
     with suppress(OSError):  # atomic_path says it better
         folder.mkdir(parents=True, exist_ok=True)
@@ -101,6 +101,11 @@ def _read_config(path: Path) -> dict[str, Any]:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise GeoGAEError(f"{path} is missing or damaged ({_line(error)}); train or save again") from None
+
+
+def _plain(record: Mapping[str, Any]) -> dict[str, Any]:
+    """As JSON gives it back; numbers of NumPy, such as those of a grid search, become Python's."""
+    return json.loads(json.dumps(record, default=lambda value: value.item()))
 
 
 def _canonical(record: Mapping[str, Any]) -> bytes:

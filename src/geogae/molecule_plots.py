@@ -99,7 +99,7 @@ def _read_molecule(graph: Graph) -> tuple[Any, str | None, str]:
     try:
         molecule = unsanitised(graph)
         for node in blamed:
-            molecule.GetAtomWithIdx(node).SetBoolProp(_FAULT, True)  # atoms are numbered anew without hydrogens
+            molecule.GetAtomWithIdx(node).SetBoolProp(_FAULT, True)  # atoms are renumbered without hydrogens
         molecule.UpdatePropertyCache(strict=False)
         molecule = chem.RemoveHs(molecule, sanitize=False)
         molecule.UpdatePropertyCache(strict=False)

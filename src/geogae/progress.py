@@ -1,4 +1,4 @@
-"""Progress bars for long jobs: on stderr, and only where somebody is looking."""
+"""Progress bars for long jobs: on stderr, and only if it is a terminal."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def decode_blocks(model: GeoGAE, blocks: Iterable[NDArray[Any]]) -> Iterator[Gra
 def write_resumable(
     model: GeoGAE, graphs: Iterable[Any], path: str | os.PathLike[str], about: dict[str, Any], **how: Any
 ) -> tuple[tuple[int, int], int]:
-    """Encode graphs into an ``.npy`` file; a job that was ended goes on where it stopped.
+    """Encode graphs into an ``.npy`` file; a job that was ended continues where it stopped.
 
     Rows are kept in ``.NAME.rows`` beside the file until it is whole. They are used again if ``about``, which says of
     which model and which graphs they are, is the same. Where no row was written, nothing is left behind. Returns the
@@ -68,7 +68,7 @@ def write_resumable(
         raise GeoGAEError(f"cannot write {target}: {error.strerror or error}; choose another place") from None
     finally:
         with suppress(OSError):
-            if rows.stat().st_size < 4 * model.latent_dim:  # not one row to go on from
+            if rows.stat().st_size < 4 * model.latent_dim:  # not one row to continue from
                 rows.unlink()
                 note.unlink(missing_ok=True)
     return shape, done

@@ -77,10 +77,13 @@ def asleep(step: str, graphs: list[Graph]) -> None:
     time.sleep(60)
 
 
+_serve = runner._serve
+
+
 def serve(pipe: Any, threads: int) -> None:
     """As a worker does, with spies among its methods."""
     METHODS.update(killed=entry(Spy(killed)), asleep=entry(Spy(asleep)))
-    runner._serve(pipe, threads)
+    _serve(pipe, threads)
 
 
 def blocked(pipe: Any, threads: int) -> None:

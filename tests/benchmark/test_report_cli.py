@@ -41,7 +41,7 @@ def test_into_pages(run: Run, scores: Path) -> None:
             f"# {name}\n<!-- results: f1-paper -->\n<!-- end -->\n<!-- results: speed -->\nkept\n<!-- end -->\n"
         )
     code, out, err = run("benchmark", "report", "--into", "a.md", "--into", "b.md")
-    assert (code, out, err) == (0, "", "note: a.md is filled anew\nnote: b.md is filled anew\n")
+    assert (code, out, err) == (0, "", "note: a.md is updated\nnote: b.md is updated\n")
     text = Path("b.md").read_text()
     assert text.startswith("# b.md\n") and text.endswith("<!-- results: speed -->\nkept\n<!-- end -->\n")
     assert cells(text)[0]["method"] == "path" and cells(text)[0]["MUTAG"] == "60.0 (1 seed)"

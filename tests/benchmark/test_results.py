@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import os
-import subprocess
-import sys
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -72,28 +72,30 @@ def test_a_last_line_without_its_end_is_whole(tmp_path: Path) -> None:
     assert [one["seed"] for one in read_results(tmp_path)] == [0, 1]
 
 
-WRITER = """
-import sys
-from pathlib import Path
-from entries import entry, write
-for number in range(100):
-    write(Path(sys.argv[1]), entry(seed=number, dataset="D", command=sys.argv[2] + "x" * 5000))
-"""
+def writer(folder: Path, name: str) -> int:
+    """A process that writes a hundred lines."""
+    child = os.fork()
+    if not child:
+        try:
+            for number in range(100):
+                write(folder, entry(seed=number, dataset="D", command=name + "x" * 5000))
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return child
 
 
 def test_writers_do_not_mix_their_lines_and_a_kill_loses_one_at_most(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
-    writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(n)], env=environment) for n in range(3)
-    ]
-    while not (tmp_path / "D.jsonl").exists():
-        assert writers[0].poll() is None or (tmp_path / "D.jsonl").exists()
-    writers[0].kill()
-    assert [writer.wait() for writer in writers][1:] == [0, 0]
+    path = tmp_path / "D.jsonl"
+    killed, *others = (writer(tmp_path, str(n)) for n in range(3))
+    while not path.exists():
+        time.sleep(1e-4)
+    os.kill(killed, signal.SIGKILL)
+    assert [os.waitpid(child, 0)[1] for child in (killed, *others)][1:] == [0, 0]
     assert len(read_results(tmp_path)) == 100 and len(caplog.messages) <= 1
-    whole = [line for line in (tmp_path / "D.jsonl").read_text().splitlines() if line.endswith("}")]
+    whole = [line for line in path.read_text().splitlines() if line.endswith("}")]
     for who in ("1", "2"):
         assert sum(json.loads(line)["command"].startswith(who) for line in whole) == 100
 

@@ -95,13 +95,13 @@ def test_train_as_json_and_resume(run: Run, trained: Path) -> None:
     shown = json.loads(out)
     assert shown["run"] == "run" and shown["seconds"] == rows[-1]["seconds"]
     assert shown["validation"]["f1"] == max(row["validation_f1"] for row in rows)
-    assert run(*again, "--epochs", 2).code == 0  # a larger budget goes on
+    assert run(*again, "--epochs", 2).code == 0  # a larger budget continues
     assert len(Path("run/metrics.jsonl").read_text().splitlines()) > len(rows)
     before = weights()
     for change, named in ((["--seed", 1], "seed, seed"), (["--set", "rho=2"], "rho"), (["--disjoint"], "disjoint")):
         code, out, err = run(*again, "--epochs", 2, *change)
         assert (code, out) == (2, "")
-        assert err == f"error: run was started with other {named}; resume with the same, or start anew\n"
+        assert err == f"error: run was started with other {named}; resume with the same, or start again\n"
     assert weights() == before
 
 
@@ -330,7 +330,7 @@ def test_a_consensus_needs_graphs_of_one_size(run: Run) -> None:
 
 
 def test_a_training_that_was_killed_can_be_started_again(run: Run) -> None:
-    """kill -9 before the default has a model: the same command works, and says that it starts anew."""
+    """kill -9 before the default has a model: the same command works, and says that it starts again."""
     command = ("train", "mutag", "--data", "graphs.jsonl", "--out", "run")
     child = os.fork()
     if not child:

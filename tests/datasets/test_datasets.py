@@ -253,7 +253,7 @@ def test_the_store(cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.
     for file in cache.glob("parsed/*"):
         file.write_bytes(b"rubbish")
     assert store.cached("X", "a", build).graphs() == SMALL
-    assert "reading X anew" in caplog.text
+    assert "reading X again" in caplog.text
     assert len(builds) == 3
     blocked = cache.parent / "blocked"
     blocked.touch()

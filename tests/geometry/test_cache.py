@@ -263,7 +263,8 @@ def test_the_oldest_go_when_there_are_too_many(path: Path, monkeypatch: pytest.M
         cache.write(dict(list(fits.items())[k : k + 100]))
     facts = cache.facts()
     assert facts["limit"] == 200_000 and 100_000 < facts["bytes"] <= 220_000
-    kept = [key for key in fits if key in cache.read(fits)]
+    found = cache.read(fits)
+    kept = [key for key in fits if key in found]
     assert kept == list(fits)[-len(kept) :] and len(kept) == facts["entries"] > 100
 
 
@@ -296,9 +297,9 @@ def write_some(path: Path, first: int, start: Any) -> None:
 
 
 def test_two_processes_write_at_once(path: Path) -> None:
-    spawn = multiprocessing.get_context("spawn")
-    start = spawn.Barrier(2)
-    writers = [spawn.Process(target=write_some, args=(path, first, start)) for first in (0, 1000)]
+    fork = multiprocessing.get_context("fork")  # a new process would first import everything
+    start = fork.Barrier(2)
+    writers = [fork.Process(target=write_some, args=(path, first, start)) for first in (0, 1000)]
     for writer in writers:
         writer.start()
     for writer in writers:

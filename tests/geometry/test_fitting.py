@@ -316,7 +316,7 @@ def run_python(script: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_ctrl_c_ends_a_descent() -> None:
-    """Without a word to the running descent, it would go on for an hour."""
+    """Without a word to the running descent, it would run for an hour."""
     done = run_python("""
 import os, signal, threading, time, numpy as np
 from geogae import Graph, fit_clouds

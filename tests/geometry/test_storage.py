@@ -103,7 +103,7 @@ def test_damaged_npz(tmp_path: Path, changes: dict[str, np.ndarray], said: str) 
     path = tmp_path / "clouds.npz"
     save_clouds(fit_clouds(GRAPHS, 3), path)
     rewritten(path, **changes)
-    with pytest.raises(GeoGAEError, match=rf"clouds\.npz is not a file of clouds: {said}.*; fit and save it anew$"):
+    with pytest.raises(GeoGAEError, match=rf"clouds\.npz is not a file of clouds: {said}.*; fit and save it again$"):
         load_clouds(path)
 
 
@@ -142,5 +142,5 @@ def test_damaged_jsonl(tmp_path: Path, change: dict[str, object] | None, said: s
     first, second = path.read_text().splitlines()
     changed = {key: value for key, value in (json.loads(second) | (change or {})).items() if value is not ...}
     path.write_text(f"{first}\n{second[:-9] if change is None else json.dumps(changed)}\n")
-    with pytest.raises(GeoGAEError, match=rf"clouds\.jsonl line 2 is not a cloud: .*{said}.*; fit and save it anew$"):
+    with pytest.raises(GeoGAEError, match=rf"clouds\.jsonl line 2 is not a cloud: .*{said}.*; fit and save it again$"):
         load_clouds(path)

@@ -257,7 +257,7 @@ def test_training_outlives_a_full_disk(
     trainer.run()
     assert steps == list(range(1, 26))
     assert [r.levelno for r in caplog.records] == [logging.WARNING] * 17
-    assert "No space left on device" in caplog.text and "training goes on, what was there before stays" in caplog.text
+    assert "No space left on device" in caplog.text and "training continues, older files stay" in caplog.text
     assert load_checkpoint(tmp_path / STATE)[1]["step"] == 25
     assert files(tmp_path) == [METRICS, STATE]
 
@@ -306,7 +306,7 @@ def test_an_interrupted_step_is_finished_and_resumed(
 ) -> None:
     caplog.set_level(logging.INFO)
     stopped(tmp_path / "b", calls, loss=noisy)
-    assert caplog.messages == [f"stopped at step {calls}; resume goes on from there"]
+    assert caplog.messages == [f"stopped at step {calls}; resume continues from there"]
     assert load_checkpoint(tmp_path / "b" / STATE)[1]["step"] == calls
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     whole, resumed = toy(tmp_path / "a", loss=noisy), toy(tmp_path / "b", loss=noisy)
@@ -347,7 +347,7 @@ def test_core_minutes_go_on_after_a_resume(tmp_path: Path, monkeypatch: pytest.M
     work(monkeypatch, 4)
     assert stopped(tmp_path, 5, **budget).at.core_seconds == 20
     assert load_checkpoint(tmp_path / STATE)[1]["core_seconds"] == 20
-    work(monkeypatch, 2)  # another process, which counts anew
+    work(monkeypatch, 2)  # another process, which counts from zero
     at = toy(tmp_path, **budget).run(resume=True)
     assert (at.finished, at.core_seconds, at.step) == (True, 60, 5 + 20)
     assert (

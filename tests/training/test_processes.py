@@ -130,7 +130,7 @@ def test_interrupted_and_resumed_is_uninterrupted(folder: Path, whole: Path) -> 
     out, err = process.communicate(timeout=60)
     step = load_checkpoint(run / STATE)[1]["step"]
     assert (process.returncode, out) == (130, "")
-    assert err.splitlines()[1:] == [f"note: stopped at step {step}; resume goes on from there", "interrupted"]
+    assert err.splitlines()[1:] == [f"note: stopped at step {step}; resume continues from there", "interrupted"]
     assert 0 < step < 4 * EPOCHS
     train("interrupted", "--resume")
     assert_alike(run, whole)
@@ -174,5 +174,5 @@ def test_an_error_of_the_writer_ends_all(folder: Path, whole: Path) -> None:
     before = time.monotonic()
     process = begin("whole", program=TORCHRUN)
     _, err = process.communicate(timeout=60)
-    assert process.returncode != 0 and "error: whole holds a run already; go on with --resume" in err
+    assert process.returncode != 0 and "error: whole holds a run already; continue with --resume" in err
     assert time.monotonic() - before < 45

@@ -108,7 +108,7 @@ def test_a_trainer_takes_a_stream_and_resumes_it(tmp_path: Path, monkeypatch: py
     whole = trainer()
     assert whole.run().step == 6 * 3
     with pytest.raises(RuntimeError, match="no power"):
-        trainer(tmp_path, stops_at=11).run()  # within the second block, which the resumed run has to make anew
+        trainer(tmp_path, stops_at=11).run()  # within the second block, which the resumed run has to make again
     again = trainer(tmp_path)
     at = again.run(resume=True)
     assert (at.step, at.epoch) == (18, 6)

@@ -2,9 +2,9 @@
 
     graphs → read → readings → encode → z → decode → decodings
 
-A reading is a graph as the autoencoder sees it: its nodes in the autoencoder's own order, with whatever the encoder
-needs beside it (a cloud, for ours). An autoencoder owns its whole walk and its own parameters, which are the keyword
-arguments of its constructor.
+A reading is a graph as the autoencoder sees it: its nodes in the autoencoder's own order, and all else that the encoder
+needs (a cloud, for ours). An autoencoder implements every step. Its parameters are the keyword arguments of its
+constructor.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ HELD_OUT = 0.1  # share of the graphs that is held out where a model has choices
 
 
 class Reading(NamedTuple):
-    """A graph as an autoencoder reads it; a type of one's own needs ``ordered`` alone."""
+    """A graph as an autoencoder reads it; another type of readings needs ``ordered`` alone."""
 
     ordered: Graph  # the graph in the node order in which the decoder writes it
 
@@ -87,7 +87,7 @@ class State:
 
 @dataclass(frozen=True)
 class Session:
-    """How a fit is run, apart from what is learned: where it is kept, whether it goes on, who takes part."""
+    """How a fit is run, apart from what is learned: the folder, whether it is resumed, which processes take part."""
 
     folder: Path | None = None  # for checkpoints and metrics
     resume: bool = False
@@ -126,7 +126,7 @@ class Autoencoder(ABC, Generic[R]):
 
     @abstractmethod
     def encode(self, readings: Sequence[R], *, batch_size: int | None = None, n_jobs: int = 1) -> NDArray[np.float32]:
-        """z of each reading, (count, latent_dim); the graphs beside it and ``n_jobs`` change no bit of it."""
+        """z of each reading, (count, latent_dim); other graphs of the batch and ``n_jobs`` change no bit of it."""
 
     @abstractmethod
     def decode(self, z: NDArray[np.float32]) -> list[Decoding]:
@@ -138,7 +138,7 @@ class Autoencoder(ABC, Generic[R]):
 
     @abstractmethod
     def state(self) -> State:
-        """What :meth:`from_state` needs beside the parameters."""
+        """What :meth:`from_state` needs in addition to the parameters."""
 
     @classmethod
     @abstractmethod
@@ -166,7 +166,7 @@ class Autoencoder(ABC, Generic[R]):
 def reconstruct(
     autoencoder: Autoencoder[Any], graphs: Sequence[Graph], *, n_jobs: int = 1
 ) -> list[tuple[Graph, Decoding | None]]:
-    """Each graph in the autoencoder's node order beside what its z decodes to; None if it cannot be encoded."""
+    """Pairs: each graph in the autoencoder's node order, and what its z decodes to; None if it cannot be encoded."""
     return _reconstruct(autoencoder, graphs, n_jobs)[0]
 
 
@@ -280,6 +280,12 @@ def check_number(
         what = "a whole number" if kind is int else "a number"
         limit = f"at least {least}" if most == np.inf else f"from {least} to {most}"
         raise GeoGAEError(f"{name}={value!r} must be {what}, {limit}{', or None' if optional else ''}")
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """As joblib counts workers: 1, 2, …, or -1 for all cores."""
+    if n_jobs != -1:
+        check_number("n_jobs", n_jobs, int, 1)
 
 
 def check_attributes(value: Any) -> None:

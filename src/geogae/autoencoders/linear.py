@@ -52,7 +52,7 @@ CLEAR = 0.5  # share left, below which leaves are folded without a trial: the cl
 
 
 class CloudReading(NamedTuple):
-    """A graph as slots: its core's cloud, and what the slots hold beside the balls."""
+    """A graph as slots: its core's cloud, and its slot features."""
 
     ordered: Graph  # the whole graph in the node order of the decoder
     core: Graph  # without the nodes that are folded away, in node order, with its count columns

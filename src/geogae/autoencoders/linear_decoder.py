@@ -4,7 +4,7 @@ Encoding asks for the likeliest components given the nodes that are there (ridge
 probabilistic PCA); the slots beyond them may decode to anything. A graph of at most as many numbers as there are axes
 comes back as it was, as long as the axes reach its slots. Larger graphs use what training graphs have in common.
 
-A slot is w numbers: the ball (d) and what slot features write beside it.
+A slot is w numbers: the ball (d), then the numbers of the slot features.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class LinearDecoder(nn.Module):
     def components(
         self, slots: Tensor, sizes: Tensor, noise: Tensor | None = None, descriptors: Tensor | None = None
     ) -> Tensor:
-        """Components (B, k) that give slots (B, n, w) of ``sizes`` (B,), beside what ``descriptors`` (B, h) give.
+        """Components (B, k) that give slots (B, n, w) of ``sizes`` (B,), given ``descriptors`` (B, h).
 
         ``noise`` (B, n, w) is the deviation to which each number is to be met, NOISE if not given; infinite where
         there is nothing to be met.

@@ -20,7 +20,7 @@ from geogae.autoencoders.slots import SlotValues
 class RefinedAutoencoder(LinearAutoencoder):
     """A linear decoder whose z is refined at encoding time.
 
-    Parameters, beside those of ``linear``:
+    Parameters, in addition to those of ``linear``:
         steps: of refinement that a z may take, to give back what the linear z does not.
         pull: weight of ½‖components‖² in the refinement: z stays nearer to the mean.
     """

@@ -40,7 +40,7 @@ def block_names(text: str) -> list[str]:
 
 
 def filled(text: str, tables: Tables) -> str:
-    """The page with its blocks made anew; those of other names stay as they are."""
+    """The page with its blocks filled again; those of other names stay as they are."""
 
     def fill(match: re.Match[str]) -> str:
         if match[2] not in tables:

@@ -1,4 +1,4 @@
-"""The graphs of a run. What is fitted and chosen sees training and validation graphs; the test graphs have one door."""
+"""The graphs of a run. Fits and choices see training and validation graphs; one function gives out the test graphs."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ HISTORY = ("seconds", "core_seconds", "step", "validation_f1")  # of a validatio
 def measure(run: Run, results: Path, work: Path) -> dict[str, Any]:
     """Fit, encode and decode, and compare; what goes wrong is the result's ``error``.
 
-    Graphs that are not on this machine are nobody's result: only ``unavailable`` says why.
+    If the graphs are not on this machine there is no result, and ``unavailable`` says why.
     """
     entry = {"format": FORMAT, **identity(run), "error": None}
     try:
@@ -165,7 +165,7 @@ def _counted_clouds() -> Iterator[dict[str, int]]:
 
 
 def _forget_peak() -> None:
-    """Let the peak of memory start anew, where the system allows it (Linux)."""
+    """Reset the peak of memory, where the system allows it (Linux)."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 

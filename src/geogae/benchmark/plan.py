@@ -8,8 +8,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from geogae.autoencoders.transformer.sequential import ENDS
 from geogae.errors import GeoGAEError
+from geogae.training import ENDS
 
 SPLITS = ("paper", "disjoint")  # at random, or with isomorphic graphs on one side
 MOST = 10_000  # numbers in one option

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -28,6 +28,7 @@ from geogae.progress import progress_bar
 
 log = logging.getLogger("geogae")
 
+START = "spawn"  # how a worker process begins: torch's threads do not survive a fork
 SAVING = 60.0  # seconds that an interrupted training gets to save its state
 
 
@@ -43,7 +44,7 @@ def run_plan(
 ) -> dict[str, int]:
     """Run what has no result yet, ``jobs`` at a time with ``threads`` each; how many were done, failed and skipped.
 
-    ``work`` keeps checkpoints, from which an interrupted training goes on. With ``retry`` failed runs are run again,
+    ``work`` keeps checkpoints, from which an interrupted training continues. With ``retry`` failed runs are run again,
     with ``again`` those whose result is from another commit.
     """
     origin = {**provenance(), "command": " ".join(["geogae", *sys.argv[1:]])}
@@ -89,12 +90,12 @@ class Worker:
     """A process that measures one run after another; if it dies, the run fails and the next one gets a new process."""
 
     def __init__(self) -> None:
-        self.process: SpawnProcess | None = None
+        self.process: BaseProcess | None = None
         self.pipe: Connection
 
     def measure(self, run: Run, results: Path, work: Path, threads: int) -> dict[str, Any]:
         if self.process is None or not self.process.is_alive():
-            context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
+            context: Any = multiprocessing.get_context(START)
             self.pipe, theirs = context.Pipe()
             self.process = context.Process(target=_serve, args=(theirs, threads), daemon=True)
             with _sigint_blocked():  # inherited, so that Ctrl-C does not hit the imports of the new process
@@ -163,7 +164,7 @@ def _ignore(number: int, frame: object) -> None:
 
 
 def _follow_parent() -> None:
-    """Should the plan's process be killed, so is the worker, lest it train on beside the one of the next plan."""
+    """End the worker if the plan's process is killed; the next plan starts its own workers."""
     if parent := multiprocessing.parent_process():
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)

@@ -139,7 +139,7 @@ def _row(entries: list[Entry]) -> Row:
     def spread(score: str) -> Spread | None:
         return Spread.of(values("scores", score))
 
-    carried = sum(entry["graphs"]["test"] - entry["not_encoded"] for entry in scored)
+    encoded = sum(entry["graphs"]["test"] - entry["not_encoded"] for entry in scored)
     working = sum(values("seconds", "encode") + values("seconds", "decode"))
     return Row(
         **{name: one[name] for name in ("dataset", "sample", "split", "method")},
@@ -162,7 +162,7 @@ def _row(entries: list[Entry]) -> Row:
         fit_seconds=average(values("seconds", "fit")),
         compile_seconds=average(values("seconds", "compile")),
         cpu_seconds=average(values("seconds", "cpu")),
-        graphs_per_second=carried / working if working else None,
+        graphs_per_second=encoded / working if working else None,
         clouds=_clouds(scored),
         peak_gib=max((entry["peak_gib"] for entry in scored if entry["peak_gib"] is not None), default=None),
         threads=sorted({entry["threads"] for entry in entries}),

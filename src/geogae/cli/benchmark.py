@@ -60,7 +60,7 @@ def run(
     """Fit each method on training and validation graphs, and measure it once on the test graphs.
 
     A run is one method, data set, split and seed; its result is one line in the .jsonl file of the data set. Runs that
-    have a result are skipped, an interrupted training goes on from its checkpoint, and what fails is a result that
+    have a result are skipped, an interrupted training continues from its checkpoint, and what fails is a result that
     says so. A newer line of the same run replaces the older one.
 
     \b
@@ -141,7 +141,7 @@ def report(
     if not rows:
         raise GeoGAEError(f"{results} holds no results; run geogae benchmark run first, or give --results")
     for page in into or []:
-        log.info("%s %s", page, "is filled anew" if fill_file(page, tables(rows)) else "is up to date")
+        log.info("%s %s", page, "is updated" if fill_file(page, tables(rows)) else "is up to date")
     if output is not None:
         with atomic_path(output) as temporary:
             temporary.write_text(document(rows), encoding="utf-8")

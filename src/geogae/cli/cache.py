@@ -1,4 +1,4 @@
-"""``geogae cache``: where fitted clouds are kept, how many there are, and how to be rid of them."""
+"""``geogae cache``: where fitted clouds are kept, how many there are, and how to remove them."""
 
 from __future__ import annotations
 

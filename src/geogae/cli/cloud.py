@@ -46,7 +46,7 @@ def cloud(
     strict: Annotated[
         bool, Option("--strict", help="Exit with code 1, writing nothing, if a cloud is inexact.")
     ] = False,
-    no_cache: Annotated[bool, Option("--no-cache", help="Fit anew, and keep no fits for the next time.")] = False,
+    no_cache: Annotated[bool, Option("--no-cache", help="Fit again, and keep no fits for the next time.")] = False,
     output: Annotated[Path | None, Option("-o", "--output", help="Save the clouds as .npz or .jsonl.")] = None,
     plot: Annotated[Path | None, Option(help=f"Save a picture of up to {DRAWN} graphs beside their clouds.")] = None,
     simplify: Simplify = False,

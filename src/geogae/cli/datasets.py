@@ -1,4 +1,4 @@
-"""``geogae datasets``: the paper's table of data sets, beside what is on this machine."""
+"""``geogae datasets``: the paper's table of data sets, and what is on this machine."""
 
 from __future__ import annotations
 

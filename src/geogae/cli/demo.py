@@ -1,4 +1,4 @@
-"""``geogae demo``: the whole story on data that comes with the package."""
+"""``geogae demo``: every step on data that comes with the package."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _show_clouds(graphs: list[Graph], out: Path) -> None:
         GeoGAE(dim=DIM, latent_dim=8).fit(graphs[:12])
     began = perf_counter()
     clouds = fit_clouds(graphs, DIM, cache=False, progress=True)
-    _say("clouds", f"a disc for each node (d = {DIM}), fitted anew in {perf_counter() - began:.1f} s")
+    _say("clouds", f"a disc for each node (d = {DIM}), fitted in {perf_counter() - began:.1f} s")
 
     exact = sum(cloud.to_graph() == graph for cloud, graph in zip(clouds, graphs, strict=True))
     _say("exact", f"{exact} of {len(graphs)} graphs read back from their discs, edge for edge")

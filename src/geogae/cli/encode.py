@@ -34,7 +34,7 @@ def encode(
     """Turn graphs into vectors: a float32 array with a row for each graph. As JSON, a line for each.
 
     Graphs are read and encoded block by block, so that a file may be larger than memory. With -o, a job that was ended
-    goes on where it stopped when the same command is given again.
+    continues where it stopped when the same command is given again.
 
     \b
     Examples:

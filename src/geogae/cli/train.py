@@ -41,7 +41,7 @@ def train(
     """Train on 70 % of the graphs, choose the weights on 15 %, and leave 15 % for `geogae evaluate`.
 
     The run folder holds the model (config.json and safetensors). A preset of the paper also leaves metrics.jsonl,
-    curves.png and a checkpoint that --resume goes on from; it can be trained by several processes:
+    curves.png and a checkpoint that --resume continues from; it can be trained by several processes:
     torchrun --nproc-per-node 2 -m geogae train …
 
     \b
@@ -165,19 +165,19 @@ def digest(graphs: Sequence[Graph]) -> str:
 
 def _claim(folder: Path, about: dict[str, Any], resume: bool) -> None:
     """Start or continue a run, never mix two."""
-    from geogae.autoencoders.transformer.sequential import ENDS
     from geogae.estimator import GeoGAE
     from geogae.files import atomic_path
     from geogae.model_folder import CONFIG
+    from geogae.training import ENDS
     from geogae.training.loop import STATE
 
     known = folder / ABOUT
     if not resume or not folder.exists():
         if known.exists() and ((folder / STATE).exists() or (folder / CONFIG).exists()):
-            further = "go on with --resume, or " if (folder / STATE).exists() else ""
+            further = "continue with --resume, or " if (folder / STATE).exists() else ""
             raise GeoGAEError(f"{folder} holds a run already; {further}choose another --out")
         if known.exists():
-            log.info("%s holds a run that was ended before it had a model or a checkpoint: starting anew", folder)
+            log.info("%s holds a run that was ended before it had a model or a checkpoint: starting again", folder)
         with atomic_path(known) as temporary:
             temporary.write_text(json.dumps(about, indent=1) + "\n")
         return
@@ -188,7 +188,7 @@ def _claim(folder: Path, about: dict[str, Any], resume: bool) -> None:
     started = {**GeoGAE.defaults(params["architecture"]), **before["params"]}  # a younger parameter had its default
     differs += [k for k, v in params.items() if k not in ENDS and started[k] != v]
     if differs:
-        raise GeoGAEError(f"{folder} was started with other {', '.join(differs)}; resume with the same, or start anew")
+        raise GeoGAEError(f"{folder} was started with other {', '.join(differs)}; resume with the same, or start again")
 
 
 def parts_of_run(folder: Path) -> tuple[list[Graph], list[Graph], list[Graph]]:

@@ -29,7 +29,7 @@ def cached(name: str, key: object, build: Callable[[], Packed]) -> Packed:
         try:
             return Packed.load(path)
         except GeoGAEError as error:
-            log.info("reading %s anew: %s", name, error)
+            log.info("reading %s again: %s", name, error)
     packed = build()
     try:
         packed.save(path)

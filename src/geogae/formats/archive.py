@@ -34,7 +34,9 @@ def opened(path: str | os.PathLike[str], what: str) -> Iterator[zipfile.ZipFile]
         raise GeoGAEError(f"{path} does not exist; give {what}") from None
     except _DAMAGE as error:
         reason = " ".join(str(error).split())[:120] or type(error).__name__
-        raise GeoGAEError(f"{path} is not {what} that can be read ({reason}); it may be damaged, get it anew") from None
+        raise GeoGAEError(
+            f"{path} is not {what} that can be read ({reason}); it may be damaged, get it again"
+        ) from None
 
 
 def members(archive: zipfile.ZipFile, wanted: Callable[[str], bool]) -> dict[str, zipfile.ZipInfo]:
@@ -47,7 +49,7 @@ def members(archive: zipfile.ZipFile, wanted: Callable[[str], bool]) -> dict[str
         if name in found:
             raise GeoGAEError(f"{archive.filename} holds two files named {name}; remove one of them")
         if info.compress_type not in _METHODS:
-            raise GeoGAEError(f"{archive.filename}: {name} is not compressed by deflate; pack it anew with zip")
+            raise GeoGAEError(f"{archive.filename}: {name} is not compressed by deflate; pack it again with zip")
         found[name] = info
     check("unpacked", sum(info.file_size for info in found.values()), str(archive.filename))
     return found

@@ -1,4 +1,4 @@
-"""Libraries that not everybody has."""
+"""Libraries of the extras, which may be missing."""
 
 from __future__ import annotations
 

@@ -138,9 +138,9 @@ class Packed:
         """The arrays of a file that :meth:`save` wrote; sizes are checked against the limits first."""
         arrays = read_arrays(path, ("format", "checksum", "report", *_ARRAYS))
         if (format := _text(arrays.pop("format", None))) != FORMAT:
-            raise GeoGAEError(f"{path} holds {format[:40]!r}, not {FORMAT!r}; write it anew")
+            raise GeoGAEError(f"{path} holds {format[:40]!r}, not {FORMAT!r}; write it again")
         if _text(arrays.pop("checksum", None)) != checksum(arrays) or not arrays.keys() >= _NEEDED:
-            raise GeoGAEError(f"{path} is damaged: its checksum does not agree; write it anew")
+            raise GeoGAEError(f"{path} is damaged: its checksum does not agree; write it again")
         report = _text(arrays.pop("report"))
         if arrays["sizes"].dtype.kind not in "iu":
             raise GeoGAEError(f"{path} is damaged: sizes holds {arrays['sizes'].dtype}, not whole numbers")
@@ -161,7 +161,7 @@ def read_arrays(path: str | os.PathLike[str], fields: Iterable[str]) -> dict[str
                 try:
                     arrays[names[name]] = npy.read_array(member, info.file_size)
                 except GeoGAEError as error:
-                    raise GeoGAEError(f"{path} is damaged: {name}: {error}; write it anew") from None
+                    raise GeoGAEError(f"{path} is damaged: {name}: {error}; write it again") from None
             check("numbers", arrays[names[name]].size, f"{path}: {name}")
     return arrays
 

@@ -194,7 +194,7 @@ class CloudCache:
             return False
 
     def _failed(self, error: Exception, required: bool = False) -> None:
-        """A damaged cache is set aside and begun anew; one that cannot be used is done without.
+        """A damaged cache is set aside and begun again; one that cannot be used is done without.
 
         A file that is no database at all is set aside only in our own folder: one that the user named may be theirs.
         """
@@ -209,7 +209,7 @@ class CloudCache:
         line = f"cannot use the cloud cache {self.path}: {error}"
         if required:
             raise GeoGAEError(f"{line}; choose another place, or cache=False") from None
-        log.warning("%s; clouds are fitted anew (set GEOGAE_CACHE to a folder that can be written)", line)
+        log.warning("%s; clouds are fitted again (set GEOGAE_CACHE to a folder that can be written)", line)
         self.usable = False
 
 

@@ -62,16 +62,16 @@ def _label(graphs: Sequence[Graph], threads: int, advance: Callable[[int], Any])
         if graph.attributed:
             own_nodes, own_edges = slice(first_node[g], first_node[g + 1]), slice(first_edge[g], first_edge[g + 1])
             by_kind[own_nodes], cell[own_nodes], pair_kind[own_edges] = kinds(graph)
-    order, edges, settled = np.empty_like(cell), np.empty_like(pairs), np.zeros(len(graphs), dtype=bool)
+    order, edges, labelled = np.empty_like(cell), np.empty_like(pairs), np.zeros(len(graphs), dtype=bool)
 
     def label(chunk: tuple[int, int]) -> None:
-        label_without_search(*chunk, first_node, first_edge, pairs, pair_kind, by_kind, cell, order, edges, settled)
+        label_without_search(*chunk, first_node, first_edge, pairs, pair_kind, by_kind, cell, order, edges, labelled)
         advance(chunk[1] - chunk[0])
 
     in_chunks(label, len(graphs), threads)
     forms = []
     nodes, arcs = pairwise(first_node.tolist()), pairwise(first_edge.tolist())
-    for graph, (a, b), (c, d), simple in zip(graphs, nodes, arcs, settled.tolist(), strict=True):
+    for graph, (a, b), (c, d), simple in zip(graphs, nodes, arcs, labelled.tolist(), strict=True):
         if simple:
             forms.append(_canonical(order[a:b], edges[c:d], True))
         else:

@@ -318,21 +318,21 @@ def unite(root: Ints, a: Ints, b: Ints) -> None:
 @njit(cache=True, nogil=True)
 def label_without_search(
     begin: int, end: int, first_node: Ints, first_edge: Ints, pairs: Ints, pair_kind: Ints, by_kind: Ints, cell: Ints,
-    order: Ints, edges: Ints, settled: NDArray[np.bool_],
+    order: Ints, edges: Ints, labelled: NDArray[np.bool_],
 ) -> None:  # fmt: skip
     """The canonical orders and edges of graphs ``begin`` … ``end`` of a packed collection, where colours settle them.
 
     Graph g has the nodes ``first_node[g]:first_node[g + 1]`` of ``by_kind`` (its nodes, sorted by kind) and ``cell``
     (the first position of each one's kind), and the edges ``first_edge[g]:first_edge[g + 1]`` of ``pairs`` and
-    ``pair_kind``. What is found is written to the same places of ``order`` and ``edges``, and ``settled`` says for
+    ``pair_kind``. What is found is written to the same places of ``order`` and ``edges``, and ``labelled`` says for
     which graphs.
     """
     for g in range(begin, end):
         nodes, arcs = slice(first_node[g], first_node[g + 1]), slice(first_edge[g], first_edge[g + 1])
         rows = adjacency_rows(by_kind[nodes], pairs[arcs], pair_kind[arcs])
         found = _order_without_search(cell[nodes], rows[0], rows[1], rows[2])
-        settled[g] = len(found) > 0
-        if settled[g]:
+        labelled[g] = len(found) > 0
+        if labelled[g]:
             order[nodes] = by_kind[nodes][found]
             start, neighbour, _ = renumber(found, rows[0], rows[1], rows[2])
             e = first_edge[g]

@@ -6,8 +6,9 @@ That takes a minute once, and a fraction of a second afterwards. A line in the l
 from __future__ import annotations
 
 import logging
+import time
 from functools import cache
-from threading import Timer
+from threading import Event, Thread
 
 from geogae.geometry.canonical import canonicalise_all
 from geogae.geometry.quick import fit_all_quickly
@@ -16,17 +17,23 @@ from geogae.graph import Graph
 
 log = logging.getLogger("geogae")
 
-PATIENCE = 1.5  # seconds: what is loaded from a file is there by then
+PATIENCE = 3.0  # seconds of processor time: what is loaded from a file is there by then, also on a busy machine
 
 
 @cache
 def compile_kernels() -> None:
     """Label and fit the smallest graph, with a line in the log if that takes long; does nothing the second time."""
-    notice = Timer(PATIENCE, log.warning, ("compiling kernels, once: about a minute; later runs load them",))
-    notice.daemon = True
-    notice.start()
+    done, begin = Event(), time.process_time()
+
+    def notice() -> None:
+        while not done.wait(0.1):
+            if time.process_time() - begin > PATIENCE:
+                log.warning("compiling kernels, once: about a minute; later runs load them")
+                return
+
+    Thread(target=notice, daemon=True).start()
     try:
         (form,) = canonicalise_all([Graph(2, [(0, 1)])])
         fit_all_quickly({form.key: form.topology}, MIN_DIM, Recipe(), threads=1)
     finally:
-        notice.cancel()
+        done.set()

@@ -46,7 +46,7 @@ def fit_all_quickly(topologies: Mapping[bytes, Graph], dim: int, recipe: Recipe,
     try:
         in_chunks(work, len(small), threads)
     finally:
-        halt[0] = True  # interrupted: the other threads need not go on
+        halt[0] = True  # interrupted: the other threads can stop
     bounds = pairwise(first_node.tolist())
     return {
         key: Fit(balls[begin:end], taken, 1)

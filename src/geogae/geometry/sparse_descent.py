@@ -1,7 +1,7 @@
 """The descent of :mod:`geogae.geometry.kernel` for large graphs: only edges and near non-edges are looked at.
 
 Balls that are far apart have a gradient of nothing. The list of near pairs has a skin: it holds for as long as no ball
-has moved or grown by half of it, then the pairs are searched anew.
+has moved or grown by half of it, then the pairs are searched again.
 """
 
 from __future__ import annotations

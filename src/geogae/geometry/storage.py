@@ -73,7 +73,7 @@ def _read_npz(path: Path) -> list[HyperballCloud]:
         stored = read_arrays(path, ("clouds", *_BALLS, *_FIT, "fitted"))
     except GeoGAEError as error:
         raise GeoGAEError(
-            f"{path} is not a file of clouds: it is foreign or damaged ({error}); fit and save it anew"
+            f"{path} is not a file of clouds: it is foreign or damaged ({error}); fit and save it again"
         ) from None
     try:
         if "clouds" not in stored:
@@ -86,7 +86,7 @@ def _read_npz(path: Path) -> list[HyperballCloud]:
         return [_cloud(*fields) for fields in zip(graphs, *balls, *fits, strict=True)]
     except (ValueError, KeyError, TypeError, IndexError) as error:
         reason = str(error) if isinstance(error, GeoGAEError) else "it is foreign or damaged"
-        raise GeoGAEError(f"{path} is not a file of clouds: {reason}; fit and save it anew") from None
+        raise GeoGAEError(f"{path} is not a file of clouds: {reason}; fit and save it again") from None
 
 
 def _write_jsonl(clouds: Sequence[HyperballCloud], path: Path) -> None:
@@ -107,7 +107,7 @@ def _read_jsonl(path: Path) -> list[HyperballCloud]:
             clouds.append(_cloud(graph, *(record[field] for field in (*_BALLS, *_FIT))))
         except (ValueError, KeyError, TypeError, OverflowError) as error:
             reason = f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
-            raise GeoGAEError(f"{where} is not a cloud: {reason}; fit and save it anew") from None
+            raise GeoGAEError(f"{where} is not a cloud: {reason}; fit and save it again") from None
     return clouds
 
 

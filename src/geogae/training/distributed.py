@@ -1,4 +1,4 @@
-"""More than one process: torch's own DistributedDataParallel, started by torchrun, behind a few small words."""
+"""More than one process: torch's own DistributedDataParallel, started by torchrun, behind a small interface."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def remove_edge(draft: Draft, places: Places, random: Random) -> None:
 
 
 def move_edge(draft: Draft, places: Places, random: Random) -> None:
-    """One end goes on to a neighbour of the node that it was at."""
+    """One end moves to a neighbour of its node."""
     a = _node(draft, random)
     b = _chosen(list(draft.edges[a]), random)
     c = None if b is None else _chosen([c for c in draft.edges[b] if c != a and c not in draft.edges[a]], random)

@@ -154,7 +154,7 @@ class Trainer:
                         good, saved = self._snapshot(), at.seconds
                         self._write(partial(self._save, *good), last=at.finished or stop)
                     if stop:
-                        log.info("stopped at step %d; resume goes on from there", at.step)
+                        log.info("stopped at step %d; resume continues from there", at.step)
                         raise KeyboardInterrupt
         finally:
             self.model.load_state_dict(self.best_weights)
@@ -272,7 +272,7 @@ class Trainer:
         except GeoGAEError as error:
             if last:
                 raise
-            log.warning("%s; training goes on, what was there before stays", error)
+            log.warning("%s; training continues, older files stay", error)
 
     def _resume(self) -> None:
         if not self.run_folder or not (self.run_folder / STATE).exists():
@@ -280,16 +280,16 @@ class Trainer:
         tensors, facts = load_checkpoint(self.run_folder / STATE)
         before = facts.pop("settings", self.settings)
         if not isinstance(before, dict):
-            raise GeoGAEError(f"{self.run_folder / STATE} has no settings; restore it or train anew")
+            raise GeoGAEError(f"{self.run_folder / STATE} has no settings; restore it or train again")
         if differs := [name for name, value in self.settings.items() if before.get(name) != value]:
             raise GeoGAEError(
-                f"{self.run_folder} was started with other {', '.join(differs)}; resume with the same, or start anew"
+                f"{self.run_folder} was started with other {', '.join(differs)}; resume with the same, or start again"
             )
         try:
             self._restore(tensors, facts)
         except (RuntimeError, TypeError, KeyError, ValueError) as error:
             line = (str(error).splitlines() or [type(error).__name__])[0]
-            raise GeoGAEError(f"{self.run_folder / STATE} is of another model ({line}); train anew") from None
+            raise GeoGAEError(f"{self.run_folder / STATE} is of another model ({line}); train again") from None
         if self.peers.rank:  # the checkpoint is the first process's; the others draw noise of their own
             self.generator.manual_seed(self.seed + self.peers.rank + self.at.step)
         self.at.finished = self.at.finished and (self._done() >= 1 or self._stale())  # the budget may be larger now

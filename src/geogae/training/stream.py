@@ -100,7 +100,7 @@ def make(editor: Editor, read: Read, block: int, count: int) -> tuple[Source, fl
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Warnings about single copies, every block anew, are of no use to anybody."""
+    """No warnings about single copies, which would come in every block."""
     level = log.level
     log.setLevel(logging.ERROR)
     try:

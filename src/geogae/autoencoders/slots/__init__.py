@@ -1,4 +1,4 @@
-"""What a slot holds beside its ball."""
+"""Slot features: what a slot holds in addition to its ball."""
 
 from geogae.autoencoders.slots.attributes import Attributes
 from geogae.autoencoders.slots.base import Folded, SlotFeature, SlotFeatures, SlotValues

@@ -1,4 +1,4 @@
-"""What a slot holds beside its ball, as one protocol whose parts combine.
+"""Slot features, what a slot holds in addition to its ball: one protocol, whose parts combine.
 
 A slot feature may *fold* nodes away (leaves, twins): the rest of the graph, its core, keeps their number as a column.
 It *writes* numbers into the slots of an ordered core, with the bounds between which the decoder reads the same, and

@@ -1,6 +1,6 @@
 """Graph coefficients: a column that runs smoothly through the graph, such as positions, as a few numbers of the whole.
 
-The column is a combination of distances from landmark nodes. Encoder and decoder have the same functions, for these
+The column is a combination of distances from landmark nodes. Encoder and decoder have the same functions, because these
 depend on the ordered graph alone.
 """
 

@@ -1,8 +1,8 @@
 """Leaves, folded: a node with one neighbour is counted there, instead of having a ball of its own.
 
-Discussions and molecules with hydrogens are mostly leaves. What is left without them, the core, has a third of the
-nodes of REDDIT-BINARY, and a cloud that is fitted far sooner. Leaves of one kind have the same categories and the same
-edge categories; each of the commonest kinds has a count of its own, other leaves stay in the core.
+Most nodes of discussion graphs, and of molecules with hydrogens, are leaves. The core, which is the graph without them,
+has a third of the nodes of REDDIT-BINARY, and its cloud is fitted much faster. Leaves of one kind have the same
+categories and the same edge categories. Each of the commonest kinds has its own count; other leaves stay in the core.
 """
 
 from __future__ import annotations

@@ -42,6 +42,7 @@ from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import HyperballCloud, graphs_of_balls
 from geogae.graph import Graph
 from geogae.metrics import edge_f1
+from geogae.training import ENDS
 from geogae.training.edits import EDITS, Editor
 from geogae.training.loop import OPTIMIZERS, Trainer, bfloat16_pays, deterministic
 from geogae.training.stream import EditedGraphs
@@ -49,7 +50,6 @@ from geogae.training.stream import EditedGraphs
 BATCH = 256  # graphs at a time in encoding and decoding
 HEADROOM = 2  # decoding stops at this many times the largest graph of the fit
 MAX_READ = 20_000  # nodes that can be encoded
-ENDS = ("epochs", "minutes", "core_minutes")  # of training: whichever comes first
 
 
 class SequenceReading(NamedTuple):
