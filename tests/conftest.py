@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from shell import Result, Run
 
 settings.register_profile("geogae", deadline=None, derandomize="CI" in os.environ)  # a busy machine is no bug
 settings.load_profile("geogae")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so it is in the background of a shell, and tests send it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LONG = ("training/test_processes.py", "benchmark/test_runner.py", "readme/test_readme.py", "geometry/test_kernel.py")
 

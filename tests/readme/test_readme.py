@@ -29,7 +29,7 @@ def test_the_python_example_and_the_commands_run_in_sequence(run: Run) -> None:
     example, use_of_z = blocks("README.md")
     scope: dict[str, Any] = {}
     exec(example, scope)
-    assert scope["z"].shape == (16, 64) and Path("mine.geogae/config.json").exists()
+    assert scope["z"].shape == (12, 64) and Path("mine.geogae/config.json").exists()
     assert all(isomorphic(one, other) for one, other in zip(scope["back"], scope["mine"], strict=True))
     exec(use_of_z, scope)
     assert len(scope["new"]) == len(scope["between"]) == 5
