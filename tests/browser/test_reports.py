@@ -52,7 +52,7 @@ def test_names_with_html_are_text_in_a_report(open_page: Open, tmp_path: Path) -
 def test_samples_of_a_run_with_a_prior(open_page: Open, tmp_path: Path) -> None:
     graphs = datasets.load("MUTAG")
     model = GeoGAE(latent_dim=48, descriptor=8).fit(graphs)
-    model.fit_prior(graphs)
+    model.fit_prior(graphs, prior="gaussian")
     run_report(model, graphs[:40], tmp_path / "report.html", name="MUTAG")
     page = open_page(tmp_path / "report.html")
     assert page.locator(".grid figure").count() == 24
