@@ -65,7 +65,7 @@ def test_a_sweep_over_the_size_of_z(open_page: Open, tmp_path: Path) -> None:
     page = open_page(tmp_path / "report.html")
     chart = page.locator("section", has_text="Size of z").locator(".lines-block")
     assert chart.locator("path.line").count() == 2 and chart.locator("circle").count() == 10
-    ticks = [float(tick) for tick in page.locator(".scatter-block .tick").all_inner_texts()]
+    ticks = [float(tick) for tick in page.locator(".scatter-block .tick").all_text_contents()]
     assert max(ticks) <= 100  # no share is above it
 
 
