@@ -16,7 +16,7 @@ test: $(VENV)/.installed-dev
 test-slow: $(VENV)/.installed-dev  # minutes each: longer trainings, large graphs
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "slow and not browser"
 
-test-browser: $(VENV)/.installed-dev  # needs a Chromium: one of the system, or `playwright install chromium`
+test-browser: $(VENV)/.installed-dev  # needs a Chromium: installs one where it may, else says how
 	@$(BIN)/python tests/browser/find_chromium.py
 	$(BIN)/python -m pytest -m browser
 

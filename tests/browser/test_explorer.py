@@ -178,6 +178,32 @@ def test_colours_follow_the_choice(page: Any) -> None:
     assert page.locator("#legend .ends").inner_text().split() == ["10", "28"]
 
 
+def test_legends_of_numbers(model: GeoGAE, graphs: list[Graph], open_page: Open, tmp_path: Path) -> None:
+    """A few numbers far out do not wash out the rest; equal numbers have no scale; what is not known is grey."""
+    few = np.linspace(0, 1, len(graphs))
+    values = {
+        "far": few.copy(),
+        "equal": np.full(len(few), 0.5),
+        "unknown": few.copy(),
+        "none": np.full(len(few), np.nan),
+    }
+    values["far"][0] = 1e6
+    values["unknown"][:10] = np.nan
+    explore(model, graphs, tmp_path / "map.html", values=values)
+    page = open_page(tmp_path / "map.html", "dark")
+
+    def legend(name: str) -> list[str]:
+        page.locator("#colour").select_option(label=name)
+        return [line for line in page.locator("#legend").inner_text().split("\n") if line][1:]
+
+    assert legend("far")[-1].startswith("≥ ") and "e+" not in legend("far")[-1]
+    assert legend("equal") == ["0.5 for all graphs"]
+    assert legend("unknown")[-1] == "grey: not known (10)"
+    assert legend("none") == [f"grey: not known ({len(few)})"]
+    darkest = page.evaluate("Math.min(...geogae.map.channels.filter((_, at) => at % 3 === 1))")
+    assert darkest > 60  # green of the points: they stand out from a dark ground
+
+
 def test_light_and_dark(page: Any) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(ground)
@@ -214,6 +240,19 @@ def test_names_with_html_are_text(model: GeoGAE, graphs: list[Graph], open_page:
     for i, name in enumerate(bad):
         page.evaluate("i => geogae.choose(i)", i)
         assert page.evaluate("document.getElementById('name').textContent") == name
+        page.evaluate("[geogae.map.view.x, geogae.map.view.y] = geogae.map.points.slice(2 * " + f"{i}, {2 * i + 2})")
+        page.mouse.move(*page.evaluate(CENTRE, i))
+        assert page.evaluate("document.querySelector('#tip strong').textContent") in bad
+        page.mouse.move(1400, 400)
+        page.locator("#search").fill(name)
+        assert page.evaluate("document.querySelector('#found li span').textContent") == name
+        page.locator("#search").press("Escape")
+        assert set(page.locator("#near .near-name").all_text_contents()) == set(bad) - {name}
+        page.locator("#as-a" if i % 2 else "#as-b").click()
+        page.locator("#colour").select_option(index=0)
+    assert page.evaluate("document.getElementById('film-caption').textContent") == f"{bad[3]} → {bad[2]}"
+    assert page.locator("#legend h2").inner_text() == "<i>value</i>"
+    assert page.locator("img, b, i i, script[src]").count() == 0
     assert page.evaluate("window.hacked") is None
     assert page.title() == page.locator("#title").inner_text() == "<b>title</b>"
     assert page.locator("#colour option").first.inner_text() == "<i>value</i>"  # these graphs have no labels
@@ -269,9 +308,14 @@ def test_first_map_and_panning(
         "count => { for (let k = 0; k < count; k++) { geogae.map.view.x += 0.01; geogae.map.paint(); } }", frames
     )
     paint = 1000 * (processor_seconds(clock) - before) / frames
-    print(f"{count} graphs: first map after {first:.1f} ms, {paint:.1f} ms for a frame of panning (processor time)")
+    before = processor_seconds(clock)
+    for k in range(frames):
+        page.mouse.move(200 + 10 * k, 300 + 5 * k)
+    hover = 1000 * (processor_seconds(clock) - before) / frames
+    times_used = f"{paint:.1f} ms for a frame of panning and {hover:.1f} ms for one of hovering (processor time)"
+    print(f"{count} graphs: first map after {first:.1f} ms, {times_used}")
     assert first < 2000
-    assert paint < 16
+    assert paint < 16 and hover < 16
 
 
 def processor_seconds(clock: Any) -> float:

@@ -8,7 +8,7 @@ import models
 import pytest
 
 from conftest import IMAGES, Open
-from geogae import GeoGAE, datasets
+from geogae import GeoGAE, Graph, datasets
 from geogae.benchmark.results import read_results
 from geogae.pages import run_report, scores_report
 
@@ -27,7 +27,7 @@ def test_the_report_of_a_run(open_page: Open, tmp_path: Path) -> None:
     )  # fmt: skip
     page = open_page(path, width=1320, height=1500)
     titles = page.locator("section h2").all_inner_texts()
-    assert titles[:3] == ["Scores", "Size", "Worst graphs"] and titles[-1] == "Configuration"
+    assert titles[:4] == ["Scores", "Size", "Size of z", "Worst graphs"] and titles[-1] == "Configuration"
     scores = model.evaluate(test)
     assert f"{100 * scores['f1']:.2f} %" in page.locator(".tiles").inner_text()
     bars = page.locator(".bars-block").inner_text()
@@ -35,6 +35,38 @@ def test_the_report_of_a_run(open_page: Open, tmp_path: Path) -> None:
     assert page.locator(".pair").count() == 12
     IMAGES.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=IMAGES / "report.png")
+
+
+def test_names_with_html_are_text_in_a_report(open_page: Open, tmp_path: Path) -> None:
+    bad = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>"
+    graphs = [Graph(g.n, g.edges, name=f"{k}{bad}") for k, g in enumerate(datasets.load("MUTAG")[:30])]
+    model = GeoGAE("linear", latent_dim=16).fit(graphs)
+    run_report(model, graphs, tmp_path / "report.html", train=graphs, name=bad, dataset=bad)
+    page = open_page(tmp_path / "report.html")
+    assert page.title() == page.locator("#title").inner_text() == bad
+    assert all(name.endswith(bad) for name in page.locator(".pair strong").all_text_contents())
+    assert page.locator("circle.dot title").first.evaluate("title => title.textContent").startswith(f"0{bad}")
+    assert page.locator("img").count() == 0 and page.evaluate("window.hacked") is None
+
+
+def test_samples_of_a_run_with_a_prior(open_page: Open, tmp_path: Path) -> None:
+    graphs = datasets.load("MUTAG")
+    model = GeoGAE(latent_dim=48, descriptor=8).fit(graphs)
+    model.fit_prior(graphs, prior="gaussian")
+    run_report(model, graphs[:40], tmp_path / "report.html", name="MUTAG")
+    page = open_page(tmp_path / "report.html")
+    assert page.locator(".grid figure").count() == 24
+
+
+def test_a_sweep_over_the_size_of_z(open_page: Open, tmp_path: Path) -> None:
+    graphs = datasets.load("MUTAG")[:60]
+    model = GeoGAE("linear", latent_dim=32).fit(graphs)
+    run_report(model, graphs, tmp_path / "report.html", train=graphs)
+    page = open_page(tmp_path / "report.html")
+    chart = page.locator("section", has_text="Size of z").locator(".lines-block")
+    assert chart.locator("path.line").count() == 2 and chart.locator("circle").count() == 10
+    ticks = [float(tick) for tick in page.locator(".scatter-block .tick").all_text_contents()]
+    assert max(ticks) <= 100  # no share is above it
 
 
 def test_curves_of_a_run(open_page: Open, tmp_path: Path) -> None:
@@ -55,6 +87,9 @@ def test_the_report_of_a_benchmark(open_page: Open, tmp_path: Path) -> None:
     assert "MUTAG, paper split" in page.locator("nav a").all_inner_texts()
     assert page.locator("section").first.locator("svg").count() >= 2
     assert page.locator("td.best").count() > 3
+    hidden = """() => [...document.querySelectorAll(".bars-block svg .name")].filter((name) =>
+      name.getBoundingClientRect().left < name.ownerSVGElement.getBoundingClientRect().left).map(String)"""
+    assert page.evaluate(hidden) == []
     page.locator("#theme").click()
     IMAGES.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=IMAGES / "benchmark.png")

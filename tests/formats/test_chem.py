@@ -55,6 +55,17 @@ def test_columns() -> None:
     assert to_smiles(Graph(2, [(0, 1)], node_categorical=[9, 9], edge_categorical=[1])) == "FF"
 
 
+@pytest.mark.parametrize(
+    ("marked", "plain"),
+    [("[2H]C([2H])([2H])c1ccccc1", "Cc1ccccc1"), ("[H]/N=C/C", "N=CC"), ("[13CH3]C", "CC"), ("F/C=C/[2H]", "FC=C"),
+     ("N[C@@H](C)C(=O)O", "NC(C)C(=O)O"), ("[2H][2H]", "[H][H]")],
+)  # fmt: skip
+def test_stereochemistry_and_isotopes_leave_nothing_behind(marked: str, plain: str) -> None:
+    """No hydrogen is a node because of a mark that the graph does not keep."""
+    assert to_smiles(from_smiles(marked)) == Chem.CanonSmiles(plain)
+    assert from_smiles(marked).n == from_smiles(plain).n
+
+
 def test_a_molecule_that_was_not_sanitised() -> None:
     assert from_rdkit(Chem.MolFromSmiles("CO", sanitize=False)) == from_smiles("CO")
     whole = from_rdkit(Chem.MolFromSmiles("CO", sanitize=False), hydrogens=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from base64 import b64encode
 from hashlib import sha256
 from pathlib import Path
@@ -123,6 +124,30 @@ def test_a_report_says_why_there_are_no_samples(model: GeoGAE) -> None:
     ]
 
 
+def test_a_report_sweeps_over_the_size_of_z(model: GeoGAE) -> None:
+    def section(**how: object) -> dict[str, object]:
+        report = data(run_report(model, GRAPHS, train=GRAPHS, **how), "report")  # type: ignore[arg-type]
+        return {found["title"]: found for found in report["sections"]}["Size of z"]  # type: ignore[index, attr-defined]
+
+    assert "m = 32" in section()["text"]  # type: ignore[operator]
+    f1, exact = section()["blocks"][0]["series"]  # type: ignore[index]
+    assert [m for m, _ in f1["points"]] == [4, 8, 16, 32, 64] and exact["name"] == "exact"
+    assert f1["points"][-2][1] == pytest.approx(100 * model.evaluate(GRAPHS)["f1"])
+    [block] = section(sweep=[16])["blocks"]  # type: ignore[misc]
+    assert [m for m, _ in block["series"][0]["points"]] == [16, 32]
+    with pytest.raises(GeoGAEError, match="a sweep needs training graphs"):
+        run_report(model, GRAPHS, sweep=[16])
+    unswept = data(run_report(model, GRAPHS), "report")["sections"]
+    [why] = [found["text"] for found in unswept if found["title"] == "Size of z"]  # type: ignore[index, attr-defined]
+    assert "--sweep" in why
+
+
+def test_umap_says_what_to_install(model: GeoGAE, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "umap", None)
+    with pytest.raises(GeoGAEError, match=r"this needs umap: pip install 'geogae\[umap\]'"):
+        explore(model, GRAPHS, projection="umap")
+
+
 def test_explore_on_the_command_line(run: Run, model: GeoGAE) -> None:
     formats.write(GRAPHS, "graphs.jsonl")
     model.save("model")
@@ -145,6 +170,10 @@ def test_report_on_the_command_line(run: Run) -> None:
         section["title"] for section in data(Path("report.html").read_text(encoding="utf-8"), "report")["sections"]
     ]  # type: ignore[index, attr-defined]
     assert titles[0] == "Scores" and titles[-1] == "Configuration"
+    code, _, err = run("report", "run", "-o", "report.html", "--sweep", "8,x")
+    assert code == 2 and "--sweep '8,x' must be whole numbers from 1 on" in err
+    assert run("report", "run", "-o", "report.html", "--sweep", "8,16").code == 0
     assert "does not exist" in run("report", "nothing").err
     Path("empty").mkdir()
     assert "neither a run nor scores" in run("report", "empty").err
+    assert "--sweep is for a run" in run("report", "empty", "--sweep", "8").err

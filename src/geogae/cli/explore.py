@@ -68,7 +68,7 @@ def explore(
         title=title or f"{name} · {run.name}",
         values=table,
         elements=elements.split(",") if elements else None,
-        bonds=whole_numbers(bonds) if bonds else None,
+        bonds=whole_numbers(bonds, "--bonds") if bonds else None,
         seed=seed,
         progress=True,
     )
@@ -98,10 +98,13 @@ def read_values(path: Path, count: int) -> dict[str, list[float]]:
     return table
 
 
-def whole_numbers(text: str) -> list[int]:
+def whole_numbers(text: str, option: str, least: int = 0) -> list[int]:
     try:
-        return [int(part) for part in text.split(",")]
+        found = [int(part) for part in text.split(",")]
     except ValueError:
+        found = []
+    if not found or min(found) < least:
         raise GeoGAEError(
-            f"--bonds {text!r} must be whole numbers with commas between them, such as 12,1,2,3"
-        ) from None
+            f"{option} {text!r} must be whole numbers from {least} on with commas between them, such as 12,1,2,3"
+        )
+    return found

@@ -25,16 +25,21 @@ def report(
     bonds: Annotated[
         str | None, Option(help="RDKit's bond types that edge categories 0, 1, … stand for: 12,1,2,3")
     ] = None,
+    sweep: Annotated[
+        str | None, Option(help="Of a run: sizes of z at which the model is fitted anew, such as 16,32,64.")
+    ] = None,
     title: Annotated[str | None, Option(help="The title of the page.")] = None,
 ) -> None:
     """Write a page about a run of geogae train, or about the scores of geogae benchmark run.
 
-    Of a run: scores on its test graphs beside baselines and the paper, curves, size errors, the worst graphs beside
-    their reconstructions, samples where there is a prior, the configuration. Of scores: every data set and method.
+    Of a run: scores on its test graphs beside baselines and the paper, curves, size errors, scores at other sizes of z,
+    the worst graphs beside their reconstructions, samples where there is a prior, the configuration. Of scores: every
+    data set and method.
 
     \b
     Examples:
       geogae report runs/mutag -o report.html
+      geogae report runs/aids --sweep 32,64,128,256
       geogae report benchmarks/results -o benchmark.html
     """
     check_writable(output, (".html", ".htm"))
@@ -43,13 +48,17 @@ def report(
     if not source.exists():
         raise GeoGAEError(f"{source} does not exist; give a run folder, or a folder or file of scores")
     if (source / CONFIG).exists():
-        _report_run(source, output, title, elements, bonds)
+        _report_run(source, output, title, elements, bonds, sweep)
+    elif sweep is not None:
+        raise GeoGAEError(f"--sweep is for a run, and {source} is none; scores of a benchmark have their own sweeps")
     else:
         _report_scores(source, output, title)
     log.info("wrote %s (%.1f MB): open it in a browser", output, output.stat().st_size / 1e6)
 
 
-def _report_run(run: Path, output: Path, title: str | None, elements: str | None, bonds: str | None) -> None:
+def _report_run(
+    run: Path, output: Path, title: str | None, elements: str | None, bonds: str | None, sweep: str | None
+) -> None:
     from geogae.cli.explore import whole_numbers
     from geogae.pages.run_report import run_report
 
@@ -65,7 +74,8 @@ def _report_run(run: Path, output: Path, title: str | None, elements: str | None
         dataset=Path(dataset).stem if Path(dataset).suffix else dataset,
         name=title or run.name,
         elements=elements.split(",") if elements else None,
-        bonds=whole_numbers(bonds) if bonds else None,
+        bonds=whole_numbers(bonds, "--bonds") if bonds else None,
+        sweep=whole_numbers(sweep, "--sweep", least=1) if sweep else None,
     )
 
 

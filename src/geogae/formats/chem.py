@@ -258,6 +258,9 @@ def _molecule(smiles: str) -> Any:
         if _rings(molecule) > MAX_RINGS:
             raise GeoGAEError(f"{what} has {_rings(molecule):,} rings; RDKit can handle {MAX_RINGS}")
         try:
+            chem.RemoveStereochemistry(molecule)  # not kept, nor are isotopes: no hydrogen is a node for their sake
+            for atom in molecule.GetAtoms():
+                atom.SetIsotope(0)
             molecule = chem.RemoveHs(molecule)
         except (ValueError, RuntimeError) as error:
             raise GeoGAEError(f"{what} is not a valid molecule: {_first_line(error)}") from None

@@ -1,4 +1,4 @@
-"""The report of one model: scores beside baselines and the paper, curves, size errors, worst graphs, samples."""
+"""The report of one model: scores beside baselines and the paper, curves, size errors, a sweep over m, worst graphs."""
 
 from __future__ import annotations
 
@@ -38,6 +38,8 @@ from geogae.pages.report import (
 BASELINES = ("complete", "mean", "nearest")  # that are fitted and scored on the spot
 FITTED = 2000  # training graphs, at most, that baselines are fitted to
 WORST, SAMPLES = 12, 24
+QUICK = ("refined", "linear")  # architectures that are fitted in one step, so quickly that other sizes of z are tried
+SWEPT, SIZES = 500, (1 / 8, 1 / 4, 1 / 2, 2)  # graphs up to which that is done unasked, and sizes in parts of m
 SCORES = {"f1": "F1", "f1_unweighted": "F1, unweighted", "exact": "exact", "node_f1": "node F1", "edge_f1": "edge F1",
           "whole": "whole"}  # fmt: skip
 
@@ -53,12 +55,14 @@ def run_report(
     name: str = "model",
     elements: Sequence[str] | None = None,
     bonds: Sequence[int] | None = None,
+    sweep: Sequence[int] | None = None,
     seed: int = 0,
 ) -> str:
     """How a model does on ``test`` graphs, as a page.
 
-    ``train`` graphs are for baselines, ``history`` for the curves; both may be missing. ``dataset`` is the name under
-    which the paper has scores, if it has any.
+    ``train`` graphs are for baselines and the sweep, ``history`` for the curves; both may be missing. ``dataset`` is
+    the name under which the paper has scores, if it has any. ``sweep`` are sizes of z at which the model is fitted anew
+    to ``train``; without it, a model that is fitted in one step to few graphs is swept from m / 8 to 2 m.
     """
     if not test:
         raise GeoGAEError("a report needs graphs to test on; give at least one")
@@ -79,6 +83,7 @@ def run_report(
         Section("Scores", [_headline(scores), *_beside(scores, train, test, dataset)]),
         Section("Training", _curves(history)),
         Section("Size", _sizes(each, true)),
+        Section("Size of z", *_swept(model, scores, train, test, sweep)),
         Section("Worst graphs", [_worst_pairs(worst, true, back, each)]),
         Section("Samples", [grid("Drawn from the prior.", sampled)] if samples else [], why),
         Section("Configuration", [facts("Parameters", model.get_params()), facts("Made by", _origin())]),
@@ -168,6 +173,36 @@ def _sizes(each: Mapping[str, NDArray[np.float64]], true: Sequence[Graph]) -> li
         histogram("Nodes too many or too few", "size error, nodes", bins),
         scatter("F1 against size", "nodes", "F1, %", points[:: max(1, len(points) // 3000)]),
     ]
+
+
+def _swept(
+    model: GeoGAE,
+    scores: Mapping[str, float],
+    train: Sequence[Graph],
+    test: Sequence[Graph],
+    sizes: Sequence[int] | None,
+) -> tuple[list[Block], str]:
+    """F1 and exact graphs against m, or why they are not there."""
+    own = model.latent_dim
+    if sizes is None:
+        if not train or len(train) > SWEPT or model.architecture not in QUICK:
+            return [], "Scores at other sizes of z: geogae report RUN --sweep 16,32,64 fits the model anew at each."
+        sizes = [int(part * own) for part in SIZES if part * own >= 4]
+    if sizes and not train:
+        raise GeoGAEError("a sweep needs training graphs; give train")
+    found, refused = {own: scores}, []
+    for m in sizes:
+        if m in found:
+            continue
+        try:
+            found[m] = GeoGAE(**{**model.get_params(), "latent_dim": m}).fit(list(train)).evaluate(list(test))
+        except GeoGAEError as error:
+            refused.append(f"m = {m}: {error}.")
+    series = [(name, [(float(m), 100 * found[m][key]) for m in sorted(found)])
+              for key, name in (("f1", "F1"), ("exact", "exact"))]  # fmt: skip
+    text = f"The same parameters, fitted anew at each size m of z; this model has m = {own}."
+    block = lines("Test graphs that come back, against the size m of z", "m", "%", series, log=["x"])
+    return [block] if len(found) > 1 else [], " ".join([text, *refused])
 
 
 def _worst(each: Mapping[str, NDArray[np.float64]], true: Sequence[Graph]) -> list[int]:

@@ -15,7 +15,7 @@ const titled = (text, shape) => { shape.append(svg("title", {}, text)); return s
 function ticks(low, high, count = 5) {
   if (!(high > low)) return [low];
   const rough = (high - low) / count, power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].map((k) => k * power).find((size) => size >= rough);
+  const step = [1, 2, 5, 10].map((k) => k * power).find((size) => size >= rough);
   const found = [];
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found.push(Number((k * step).toPrecision(12)));
   return found;
@@ -30,8 +30,11 @@ function logTicks(low, high) {
   return inside.length > 9 ? inside.filter((value) => Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-9) : inside;
 }
 
+const LONGEST = 36;  // characters of a name beside a bar
+
 function barChart({ bars, unit, low, high, caption }) {
-  const named = 190, row = 27, width = 720, top = 6, height = top + row * bars.length + 26;
+  const longest = Math.max(...bars.map(({ name, kind }) => Math.min(name.length, LONGEST) * (kind === "ours" ? 8.2 : 7.5)));
+  const named = clamp(longest + 14, 110, 290), row = 27, width = 720, top = 6, height = top + row * bars.length + 26;
   const x = (value) => named + ((clamp(value, low, high) - low) / (high - low)) * (width - named - 74);
   const chart = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": caption, class: "chart" });
   for (const tick of ticks(low, high)) {
@@ -40,7 +43,7 @@ function barChart({ bars, unit, low, high, caption }) {
   }
   bars.forEach(({ name, value, deviation, kind, remark }, k) => {
     const y = top + row * k, spread = deviation == null ? "" : ` ± ${deviation.toFixed(2)}`;
-    const label = name.length > 30 ? `${name.slice(0, 29)}…` : name, strong = kind === "ours" ? "name strong" : "name";
+    const label = name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name, strong = kind === "ours" ? "name strong" : "name";
     chart.append(svg("text", { x: named - 10, y: y + 18, "text-anchor": "end", class: strong }, label));
     chart.append(titled(`${name}: ${value.toFixed(2)}${spread} ${unit}${remark ? ` (${remark})` : ""}`,
       svg("rect", { x: named, y: y + 5, width: Math.max(x(value) - named, 1), height: row - 9, rx: 3, class: `bar-${kind}` })));
@@ -56,12 +59,13 @@ function barChart({ bars, unit, low, high, caption }) {
 // Axes with ticks and names; returns the chart and the two scales.
 function plane({ caption, x, y, log = [] }, xs, ys, width = 520, height = 290) {
   const left = 62, right = 16, top = 12, bottom = 46;
+  const most = y.includes("%") && Math.max(...ys) <= 100 ? 100 : Infinity;  // shares end there, and so does their axis
   const range = (values, name, padded) => {
     let [low, high] = [Math.min(...values), Math.max(...values)];
     if (log.includes(name)) return low > 0 ? [low, high > low ? high : low * 10] : [Math.max(high / 1e6, 1e-12), high || 1];
     if (low === high) [low, high] = [low - (Math.abs(low) || 1) * 0.05, high + (Math.abs(high) || 1) * 0.05];
     const gap = padded ? 0.04 * (high - low) : 0;
-    return [low >= 0 && low - gap < 0 ? 0 : low - gap, high + gap];
+    return [low >= 0 && low - gap < 0 ? 0 : low - gap, name === "y" ? Math.min(high + gap, most) : high + gap];
   };
   const [x0, x1] = range(xs, "x", false), [y0, y1] = range(ys, "y", true);
   const scale = (name, low, high, from, to) => (value) => (log.includes(name)

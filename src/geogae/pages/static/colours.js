@@ -5,8 +5,11 @@ const SCALE = [[68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33, 1
   [170, 220, 50], [253, 231, 37]];  // viridis
 const OTHER = "#9aa0ab";  // neither category nor number is known
 
+const DARKEST = 0.28;  // where the scale begins on a dark ground: its first colours cannot be seen there
+
 function scaleColour(share) {  // 0 … 1
-  const at = clamp(share, 0, 1) * (SCALE.length - 1), below = Math.min(Math.floor(at), SCALE.length - 2), rest = at - below;
+  const begin = isDark() ? DARKEST : 0, at = (begin + (1 - begin) * clamp(share, 0, 1)) * (SCALE.length - 1),
+    below = Math.min(Math.floor(at), SCALE.length - 2), rest = at - below;
   const mixed = SCALE[below].map((low, k) => Math.round(low + rest * (SCALE[below + 1][k] - low)));
   return `rgb(${mixed.join(",")})`;
 }

@@ -46,16 +46,19 @@ function colourMap() {
     const known = column.values.filter(Number.isFinite).sort(), last = known.length - 1;
     let [low, high] = [known[0], known[last]];
     const [inner, outer] = [known[Math.floor(0.01 * last)], known[Math.ceil(0.99 * last)]];
-    if (outer > inner && (high - low) > 3 * (outer - inner)) [low, high] = [inner, outer];  // a few far out do not grey the rest
+    if (outer > inner && (high - low) > 1.5 * (outer - inner)) [low, high] = [inner, outer];  // a few far out do not wash out the rest
     const steps = 63, colours = Array.from({ length: steps + 1 }, (_, k) => scaleColour(k / steps));
-    const share = (value) => clamp((value - low) / (high - low || 1), 0, 1);
+    const share = (value) => (high > low ? clamp((value - low) / (high - low), 0, 1) : 0.5);
     map.setColours(Array.from(column.values, (value) => (Number.isFinite(value) ? colours[Math.round(steps * share(value))] : OTHER)));
-    const bar = element("div", { class: "ramp" });
-    bar.style.background = `linear-gradient(to right, ${SCALE.map((_, k) => scaleColour(k / (SCALE.length - 1))).join(", ")})`;
-    const ends = [low, high].map((end) => element("span", {}, formatNumber(end)));
-    legend.append(bar, element("div", { class: "ends" }, ...ends));
     const unknown = column.values.length - known.length;
     if (unknown) legend.append(element("p", {}, `grey: not known (${unknown.toLocaleString("en")})`));
+    if (known.length && !(high > low)) legend.append(element("p", {}, `${formatNumber(low)} for all ${unknown ? "others" : "graphs"}`));
+    if (!(high > low)) return;
+    const bar = element("div", { class: "ramp" });
+    bar.style.background = `linear-gradient(to right, ${SCALE.map((_, k) => scaleColour(k / (SCALE.length - 1))).join(", ")})`;
+    const ends = [[low, known[0] < low, "≤ "], [high, known[last] > high, "≥ "]].map(([end, beyond, sign]) =>
+      element("span", {}, (beyond ? sign : "") + formatNumber(end)));
+    legend.querySelector("h2").after(bar, element("div", { class: "ends" }, ...ends));
   }
 }
 
@@ -121,8 +124,9 @@ function drawChosen() {
   if (kinds) faults.push(`${plural(kinds, "category").replace(/ys$/, "ies")} wrong`);
   byId("back-caption").textContent = `From z: ${faults.length ? faults.join(", ") : "exact"}`;
   byId("back-caption").classList.toggle("wrong", faults.length > 0);
-  const shape = { 2: "interval", 3: "disc" }[store.dim] || "ball", axes = store.dim > 4 ? `, 3 of ${store.dim - 1} axes` : "";
-  byId("cloud-caption").textContent = `Cloud: ${plural(graph.ballCount, shape)}, d = ${store.dim}${axes}`;
+  const shape = { 2: "interval", 3: "disc" }[store.dim] || "ball", caption = byId("cloud-caption");
+  caption.textContent = `Cloud: ${plural(graph.ballCount, shape)}, d = ${store.dim}`;
+  caption.title = store.dim > 4 ? `Drawn by 3 of its ${store.dim - 1} axes.` : "";
 }
 
 function showNear(i) {

@@ -63,18 +63,21 @@ class GraphMap {
   }
 
   nearest(x, y, within = Infinity) {
-    let best = -1, least = within * within;
+    const { unit } = this.view, { points } = this;  // compared in the map's own unit: every graph is looked at
+    const px = this.view.x + (x - this.canvas.clientWidth / 2) / unit, py = this.view.y - (y - this.canvas.clientHeight / 2) / unit;
+    let best = -1, least = (within / unit) ** 2;
     for (let i = 0; i < this.count; i++) {
-      const square = (this.x(i) - x) ** 2 + (this.y(i) - y) ** 2;
-      if (square < least) [best, least] = [i, square];
+      const square = (points[2 * i] - px) ** 2 + (points[2 * i + 1] - py) ** 2;
+      if (square < least) { best = i; least = square; }
     }
     return best;
   }
 
-  draw() {
+  draw(anew = true) {  // not anew: the points are as they were, what is marked on them is not
+    this.stale ||= anew;
     if (this.pending) return;
     this.pending = true;
-    requestAnimationFrame(() => { this.pending = false; this.paint(); });
+    requestAnimationFrame(() => { this.pending = false; this.paint(this.stale); });
   }
 
   setColours(colours) {
@@ -87,9 +90,20 @@ class GraphMap {
     this.draw();
   }
 
-  paint() {
+  paint(anew = true) {
     const { pen, width, height } = openCanvas(this.canvas), ratio = this.canvas.width / Math.max(width, 1);
     if (!width || !height) return;
+    if (anew || !this.painter.fits(this.canvas.width, this.canvas.height)) this.paintPoints(width, height, ratio);
+    this.stale = false;
+    pen.putImageData(this.painter.image, 0, 0);
+    this.grid(pen, width, height);
+    const radius = this.radius;
+    if (this.under >= 0) this.ring(pen, this.under, radius + 3, themeColour("ink"), 1.5);
+    for (const { index, letter, colour, faint } of this.marks) this.mark(pen, index, letter, themeColour(colour), radius, faint);
+    if (this.focused) this.crosshair(pen, width, height);
+  }
+
+  paintPoints(width, height, ratio) {
     const { x, y, unit } = this.view, { points, channels, lit, painter } = this;
     painter.begin(this.canvas.width, this.canvas.height, themeColour("ground"));
     const mask = painter.mask(ratio * this.radius), x0 = ratio * (width / 2 - x * unit), y0 = ratio * (height / 2 + y * unit);
@@ -97,15 +111,9 @@ class GraphMap {
       for (let i = 0; i < this.count; i++) {
         if (lit && lit.has(i) !== bright) continue;
         painter.disc(x0 + ratio * points[2 * i] * unit, y0 - ratio * points[2 * i + 1] * unit, mask,
-          channels[3 * i], channels[3 * i + 1], channels[3 * i + 2], bright ? 0.9 : 0.14);
+          channels[3 * i], channels[3 * i + 1], channels[3 * i + 2], bright ? 1 : 0.14);
       }
     }
-    pen.putImageData(painter.image, 0, 0);
-    this.grid(pen, width, height);
-    const radius = this.radius;
-    if (this.under >= 0) this.ring(pen, this.under, radius + 3, themeColour("ink"), 1.5);
-    for (const { index, letter, colour, faint } of this.marks) this.mark(pen, index, letter, themeColour(colour), radius, faint);
-    if (this.focused) this.crosshair(pen, width, height);
   }
 
   grid(pen, width, height) {
@@ -152,7 +160,7 @@ class GraphMap {
     if (i === this.under) return;
     this.under = i;
     this.hover(i, x, y);
-    this.draw();
+    this.draw(false);
   }
 
   listen() {
@@ -199,8 +207,8 @@ class GraphMap {
       this.zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0016)), ...place(event));
     }, { passive: false });
     canvas.addEventListener("dblclick", () => this.fit());
-    canvas.addEventListener("focus", () => { this.focused = canvas.matches(":focus-visible"); this.draw(); });
-    canvas.addEventListener("blur", () => { this.focused = false; this.draw(); });
+    canvas.addEventListener("focus", () => { this.focused = canvas.matches(":focus-visible"); this.draw(false); });
+    canvas.addEventListener("blur", () => { this.focused = false; this.draw(false); });
     canvas.addEventListener("keydown", (event) => this.key(event));
   }
 

@@ -12,8 +12,10 @@ class PointPainter {
     this.masks = new Map();
   }
 
+  fits(width, height) { return Boolean(this.image) && this.image.width === width && this.image.height === height; }
+
   begin(width, height, ground) {
-    if (!this.image || this.image.width !== width || this.image.height !== height) {
+    if (!this.fits(width, height)) {
       this.image = new ImageData(width, height);
       this.words = new Uint32Array(this.image.data.buffer);
     }
@@ -42,14 +44,16 @@ class PointPainter {
   }
 
   disc(x, y, { half, side, shifts }, red, green, blue, opacity) {
-    const { width, height, data } = this.image, left = Math.floor(x), top = Math.floor(y);
+    const { words } = this, { width, height, data } = this.image, left = Math.floor(x), top = Math.floor(y);
     const cover = shifts[Math.floor((x - left) * SHIFTS) * SHIFTS + Math.floor((y - top) * SHIFTS)];
     if (left < half || top < half || left + half >= width || top + half >= height) return;  // cut off: at the border
+    const whole = opacity === 1 ? 255 : 256, word = ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
     for (let row = 0; row < side; row++) {
-      let at = 4 * ((top - half + row) * width + left - half);
-      for (let k = row * side, end = k + side; k < end; k++, at += 4) {
+      let pixel = (top - half + row) * width + left - half;
+      for (let k = row * side, end = k + side; k < end; k++, pixel++) {
         if (cover[k] === 0) continue;
-        const share = (cover[k] * opacity) / 255;
+        if (cover[k] === whole) { words[pixel] = word; continue; }
+        const at = 4 * pixel, share = (cover[k] * opacity) / 255;
         data[at] += (red - data[at]) * share;
         data[at + 1] += (green - data[at + 1]) * share;
         data[at + 2] += (blue - data[at + 2]) * share;
