@@ -16,6 +16,7 @@ import pytest
 import geogae
 from geogae import Graph, formats
 from geogae.cli.cloud import cloud as cloud_verb
+from geogae.cli.demo import _show_pages
 from geogae.geometry.fitting import fit_clouds
 from geogae.geometry.storage import load_clouds
 from shell import Run
@@ -279,6 +280,20 @@ def test_demo(run: Run) -> None:
     test = geogae.datasets.split(geogae.datasets.load("MUTAG"), seed=0)[2]
     shown = geogae.GeoGAE.load("shown/model")
     assert shown.latent_dim == 128 and shown.evaluate(test)["exact"] == 1
+
+
+def test_pages_of_the_demo_need_no_chemistry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`make demo` installs no extras."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "rdkit"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "rdkit", None)
+    graphs = geogae.datasets.load("MUTAG")[:12]
+    model = geogae.GeoGAE(latent_dim=24, dim=3, descriptor=4).fit(graphs)
+    _show_pages(model, graphs, graphs, graphs[:3], tmp_path)
+    assert "as plain graphs: pip install 'geogae[chem]'" in capsys.readouterr().out
+    assert (tmp_path / "map.html").exists() and (tmp_path / "report.html").exists()
 
 
 def test_demo_without_a_place(run: Run) -> None:

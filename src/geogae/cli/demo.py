@@ -11,6 +11,7 @@ import typer
 from geogae.cli.data import check_writable
 
 if TYPE_CHECKING:
+    from geogae.estimator import GeoGAE
     from geogae.graph import Graph
 
 DIM = 3  # discs: the smallest dimension in which all of MUTAG is exact
@@ -95,8 +96,6 @@ def _show_model(graphs: list[Graph], out: Path) -> None:
     from geogae import datasets
     from geogae.benchmark.paper import paper
     from geogae.estimator import GeoGAE
-    from geogae.pages.explore import explore
-    from geogae.pages.run_report import run_report
     from geogae.plots import plot_reconstructions
 
     train, validation, test = datasets.split(graphs, seed=0)
@@ -118,7 +117,17 @@ def _show_model(graphs: list[Graph], out: Path) -> None:
     model.save(out / "model")
     plot_reconstructions(model.reconstruct(test[:SHOWN]), out / "reconstructions.png")
     _say("saved", f"{out}/clouds.png, reconstructions.png, clouds.npz and model/")
-    drawn: dict[str, Any] = {"elements": ELEMENTS, "bonds": BONDS}
+    _show_pages(model, graphs, train, test, out)
+
+
+def _show_pages(model: GeoGAE, graphs: list[Graph], train: list[Graph], test: list[Graph], out: Path) -> None:
+    from geogae.formats.optional import available
+    from geogae.pages.explore import explore
+    from geogae.pages.run_report import run_report
+
+    drawn: dict[str, Any] = {"elements": ELEMENTS, "bonds": BONDS} if available("rdkit") else {}
+    if not drawn:
+        _say("plain", "without rdkit the pages draw molecules as plain graphs: pip install 'geogae[chem]'")
     explore(model, graphs, out / "map.html", title="MUTAG", **drawn)
     run_report(model, test, out / "report.html", train=train, dataset="MUTAG", name="MUTAG", **drawn)
     pages = " and ".join((out / page).resolve().as_uri() for page in ("map.html", "report.html"))

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from geogae.errors import GeoGAEError
+
+
+def available(library: str) -> bool:
+    """Whether a library is installed; it is not imported."""
+    try:
+        return find_spec(library) is not None
+    except ValueError:  # its import was forbidden
+        return False
 
 
 def require(module: str, extra: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from geogae.errors import GeoGAEError
 from geogae.formats.chem import BOND_TYPES, to_molecules, unsanitised
-from geogae.formats.optional import require
+from geogae.formats.optional import available, require
 from geogae.graph import Graph
 
 BOND_LENGTH = 1.5  # RDKit's, on paper
@@ -50,7 +49,7 @@ def chemistry_of(
         except RuntimeError:
             raise GeoGAEError(f"{', '.join(elements)}: not all of them are symbols of elements") from None
         return Chemistry(numbers, None if bonds is None else dict(enumerate(bonds)))
-    if find_spec("rdkit") is None:
+    if not available("rdkit"):
         return None
     tried = graphs[:: max(1, len(graphs) // _TRIED)]
     try:
