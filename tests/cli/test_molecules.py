@@ -42,6 +42,7 @@ def decodes(run: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
     Path("true.smi").write_text("".join(f"{smiles}\n" for smiles in SMILES))
 
     def decodes(*graphs: Graph | None) -> None:
+        Path("run").mkdir(exist_ok=True)
         monkeypatch.setattr(GeoGAE, "load", lambda path: Model(list(graphs)))
         np.save("z.npy", np.zeros((len(graphs), 3)))
 
