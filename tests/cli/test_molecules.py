@@ -85,7 +85,7 @@ def test_a_model_without_atoms(run: Run, decodes: Any, arguments: tuple[str, ...
     assert err.startswith(
         "error: run decodes graphs without atoms (0 node_categorical columns), which are no molecules;"
     )
-    assert sorted(path.name for path in Path().iterdir()) == ["true.smi", "z.npy"]
+    assert sorted(path.name for path in Path().iterdir()) == ["run", "true.smi", "z.npy"]
 
 
 def test_evaluate_molecules(run: Run, decodes: Any) -> None:
