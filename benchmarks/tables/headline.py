@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from geogae.benchmark.blocks import NOT_MEASURED
@@ -34,7 +34,7 @@ def headline(rows: Sequence[Row]) -> str:
     def known(found: Sequence[Row | None]) -> str:
         return " or ".join(dict.fromkeys(in_words(row.side_information) for row in found if row))
 
-    pca = {data: by_method.get(("linear-tuned", data), by_method.get(("linear", data))) for data in ours}
+    pca = {data: _newest(by_method.get((method, data)) for method in ("linear-tuned", "linear")) for data in ours}
     measured = {
         name: {data: by_method.get((method, data)) for data in ours}
         for name, method in {**COMPARED, "GeoGAE": "sequential"}.items()
@@ -68,6 +68,11 @@ def headline(rows: Sequence[Row]) -> str:
     ]
     notes += [f"{OLDER} Measured with an older version."] if OLDER in text else []
     return f"{text}\n{' '.join(notes)}\n"
+
+
+def _newest(rows: Iterable[Row | None]) -> Row | None:
+    """The first row that there is, those of the current version before older ones."""
+    return min((row for row in rows if row), key=is_older, default=None)
 
 
 def attribute_headline(rows: Sequence[Row]) -> str:

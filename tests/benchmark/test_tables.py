@@ -95,6 +95,13 @@ def test_runs_of_an_older_version_are_marked() -> None:
     assert "° Measured with an older version" in text and "°" not in f1(summarise(some[1:]), "paper")
 
 
+def test_a_mean_is_of_one_version() -> None:
+    old = [entry(seed=seed, f1=0.5, versions={"geogae": "0.1.0"}) for seed in (2, 3, 4)]
+    mixed = f1(summarise([*old, entry(seed=0), entry(seed=1)]), "paper")
+    assert by_method(mixed)["linear"]["MUTAG"] == "**90.0 ± 0.0** (2 seeds)"
+    assert "(3 seeds)" in by_method(f1(summarise(old), "paper"))["linear"]["MUTAG"]
+
+
 def test_data_sets_in_the_papers_order_and_its_footnotes() -> None:
     names = ["graphs.jsonl", "REDDIT-BINARY", "COLLAB", "QM9", "MUTAG"]
     some = [entry(dataset=name, sample=20000 if name == "QM9" else None) for name in names]

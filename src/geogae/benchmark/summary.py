@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from statistics import mean, stdev
 from typing import Any
 
+from geogae import __version__
 from geogae.benchmark.methods import METHODS
 from geogae.benchmark.paper import Score, paper
 from geogae.datasets import NUMBERS
@@ -115,7 +116,8 @@ class Row:
 def summarise(entries: Iterable[Entry]) -> list[Row]:
     """One row for each data set, split, method, budget and m: the paper's data sets and trivial baselines first.
 
-    A run that was asked for the paper's m is the same as one that was not asked for any.
+    A run that was asked for the paper's m is the same as one that was not asked for any. A mean is of one version of
+    geogae: seeds that only an older version has measured are left out where the current one has measured others.
     """
     groups: defaultdict[str, dict[str, Entry]] = defaultdict(dict)
     for entry in sorted(entries, key=lambda entry: "latent_dim" in entry["changes"]):
@@ -123,7 +125,12 @@ def summarise(entries: Iterable[Entry]) -> list[Row]:
         group = [*shared, _core_minutes(entry), sorted(_other_changes(entry).items()), _swept(entry)]
         run = [entry["seed"], entry["changes"].get("minutes"), entry["changes"].get("core_minutes"), entry["threads"]]
         groups[str(group)].setdefault(str(run), entry)
-    return sorted((_row(list(runs.values())) for runs in groups.values()), key=_place)
+    return sorted((_row(_of_one_version(list(runs.values()))) for runs in groups.values()), key=_place)
+
+
+def _of_one_version(entries: list[Entry]) -> list[Entry]:
+    current = [entry for entry in entries if entry["versions"].get("geogae") == __version__]
+    return current or entries
 
 
 def _row(entries: list[Entry]) -> Row:
