@@ -150,6 +150,7 @@ print(loaded, compiled, steps, centers.tobytes().hex(), raw.tobytes().hex())
 """
 
 
+@pytest.mark.slow  # starts several Python processes
 def test_a_process_that_compiles_rounds_as_one_that_loads_does(tmp_path: Path) -> None:
     """To the last bit: else the first run of a new installation gives other clouds than all later ones."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "OMP_NUM_THREADS": "1"}

@@ -151,6 +151,7 @@ def kinds(folder: Path) -> list[str]:
     return [name.partition("-")[0] for name in files(folder)]
 
 
+@pytest.mark.slow  # starts several Python processes
 def test_two_processes_are_one_with_the_same_batch(folder: Path, alone: Path) -> None:
     process = begin("both", "--set", "variational=false", program=TORCHRUN)
     _, err = process.communicate(timeout=60)
@@ -170,6 +171,7 @@ def test_two_processes_are_one_with_the_same_batch(folder: Path, alone: Path) ->
     assert kinds(both) == kinds(alone)  # weights have their checksum in their name
 
 
+@pytest.mark.slow  # starts several Python processes
 def test_an_error_of_the_writer_ends_all(folder: Path, whole: Path) -> None:
     before = time.monotonic()
     process = begin("whole", program=TORCHRUN)
