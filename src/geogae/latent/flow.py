@@ -133,11 +133,11 @@ class FlowPrior(Prior):
 
     @torch.inference_mode()
     def denoised(self, z: NDArray[np.float32], given: Given | None = None) -> NDArray[np.float32]:
-        """What the network predicts if the noise in z (N, m) is of deviation DENOISE.
+        """The network's prediction of x1 for z (N, m), as if z had noise of deviation DENOISE.
 
-        A draw that ends between two z that it could be is moved towards one of them.
+        A draw between several likely z moves towards one of them.
         """
-        numbers = (check_rows(z, self.m) @ self.basis - self.center) / self.scale
+        numbers = self._numbers(z)
         conditions = self._condition_inputs(given, len(numbers))
         t = (1 - DENOISE) / (1 - BLUR)
         parts = [np.empty((0, self.m))]
@@ -158,7 +158,7 @@ class FlowPrior(Prior):
 
     def blurred(self, z: NDArray[np.floating], noise: float, seed: int = 0) -> NDArray[np.float32]:
         """z (N, m) with normal noise of this deviation in the numbers that the network sees."""
-        numbers = (check_rows(z, self.m) @ self.basis - self.center) / self.scale
+        numbers = self._numbers(z)
         return self._z(numbers + noise * np.random.default_rng(seed).standard_normal(numbers.shape))
 
     def _forwards(
@@ -175,13 +175,18 @@ class FlowPrior(Prior):
             parts.append(part.double().numpy())
         return self._z(np.concatenate(parts))
 
+    def _numbers(self, z: NDArray[np.floating]) -> NDArray[np.float64]:
+        """The numbers (N, m) that the network sees of z (N, m)."""
+        scaled: NDArray[np.float64] = (check_rows(z, self.m) @ self.basis - self.center) / self.scale
+        return scaled
+
     def _z(self, numbers: NDArray[np.float64]) -> NDArray[np.float32]:
         """z (N, m) of the numbers that the network sees."""
         return np.linalg.solve(self.basis.T, (numbers * self.scale + self.center).T).T.astype(np.float32)
 
     def _backwards(self, z: NDArray[np.floating], times: Steps, given: Given | None = None) -> NDArray[np.float64]:
         """Where z (N, m) were at the first of some times."""
-        numbers = (check_rows(z, self.m) @ self.basis - self.center) / self.scale
+        numbers = self._numbers(z)
         conditions = self._condition_inputs(given, len(numbers))
         parts = [np.empty((0, self.m))]
         for begin in range(0, len(numbers), AT_ONCE):
@@ -193,7 +198,7 @@ class FlowPrior(Prior):
 
     def log_prob(self, z: NDArray[np.floating], given: Given | None = None) -> NDArray[np.float64]:
         """Of the normal vector, less the integral of the divergence on the way."""
-        numbers = (check_rows(z, self.m) @ self.basis - self.center) / self.scale
+        numbers = self._numbers(z)
         conditions = self._condition_inputs(given, len(numbers))
         volume = np.linalg.slogdet(self.basis)[1] - np.log(self.scale).sum()
         generator = torch.Generator().manual_seed(0)

@@ -1,4 +1,4 @@
-"""Graphs between two graphs: paths of z as the prior has them, where points are as likely as the ends."""
+"""Graphs between two graphs: paths of z that the prior gives."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Prior(ABC):
         return self.denoised(self.from_normal(u, given, guidance), given)
 
     def denoised(self, z: NDArray[np.float32], given: Given | None = None) -> NDArray[np.float32]:
-        """The likely z near each of these (N, m), if a prior knows better; they stay as they are here."""
+        """z (N, m) with its noise removed, where a prior can do that; by default z is returned as it is."""
         return z
 
     def between(

@@ -1,7 +1,7 @@
 """Muon (Jordan et al. 2024) for the weight matrices of a network, AdamW for all other parameters.
 
 A matrix moves along its momentum with all singular values made about 1, so that rare directions learn as fast as
-common ones. docs/sequential.md compares it with AdamW alone.
+common ones.
 """
 
 from __future__ import annotations
