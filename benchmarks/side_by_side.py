@@ -4,7 +4,7 @@ git worktree add ../before 98a00fc
 GEOGAE_DATA=… python benchmarks/side_by_side.py ../before --datasets MUTAG,AIDS --rounds 3
 
 Each round starts one process for each version and data set, with an empty cache of clouds. Times are processor times of
-one thread, after a warm-up that compiles the kernels. The medians and their ratios go to benchmarks/studies/speed.jsonl.
+one thread, after a warm-up that compiles the kernels. Medians and ratios go to benchmarks/studies/speed.jsonl.
 """
 
 from __future__ import annotations
