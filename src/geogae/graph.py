@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from geogae.errors import GeoGAEError
@@ -135,58 +136,51 @@ class Graph:
 
     def topology(self) -> Graph:
         """The same nodes and edges without attributes, label or name."""
-        return Graph._trusted(n=self.n, edges=self.edges, **dict.fromkeys(ATTRIBUTES), label=None, name=None)
+        return Graph.from_sorted_edges(self.n, self.edges)
 
     def relabel(self, order: ArrayLike) -> Graph:
         """The graph whose node ``i`` is this graph's node ``order[i]``; attributes follow their nodes and edges."""
         permutation = np.asarray(order)
-        position = np.full(self.n, -1, dtype=np.int64)
-        if permutation.shape == (self.n,) and permutation.dtype.kind in "iu" and permutation.min() >= 0:
-            position[permutation[permutation < self.n]] = np.arange(self.n)[permutation < self.n]
-        if (position < 0).any():
+        if not (
+            permutation.shape == (self.n,)
+            and permutation.dtype.kind in "iu"
+            and permutation.min() >= 0
+            and permutation.max() < self.n
+        ):
             raise GeoGAEError(f"an order of {self.n} nodes must hold each of 0 … {self.n - 1} once")
-        edges = np.sort(position[self.edges], axis=1)
-        by_nodes = np.argsort(edges[:, 0] * self.n + edges[:, 1])
-        rows = {"node": permutation, "edge": by_nodes}
-        moved = {
-            field: None if block is None else _readonly(block[rows[field[:4]]])
-            for field, block in ((field, getattr(self, field)) for field in ATTRIBUTES)
-        }
-        return Graph._trusted(n=self.n, edges=_readonly(edges[by_nodes]), **moved, label=self.label, name=self.name)
+        position = np.full(self.n, -1, dtype=np.int64)
+        position[permutation] = np.arange(self.n)
+        if position.min() < 0:
+            raise GeoGAEError(f"an order of {self.n} nodes must hold each of 0 … {self.n - 1} once")
+        edges, rows = _renumbered(self.edges, position)
+        return self._with_rows(self.n, edges, permutation, rows)
 
     def with_attributes(self, **blocks: Any) -> Graph:
         """The same graph with some blocks of attributes replaced, by checked arrays of as many rows, or by None."""
-        fields = {field: getattr(self, field) for field in ATTRIBUTES} | blocks
-        return Graph._trusted(n=self.n, edges=self.edges, **fields, label=self.label, name=self.name)
+        return Graph._trusted(**(self.__dict__ | blocks))
 
     def subgraph(self, nodes: NDArray[np.int64]) -> Graph:
         """The induced graph of some nodes, given in ascending order; attributes follow their nodes and edges."""
         place = np.full(self.n, -1, dtype=np.int64)
         place[nodes] = np.arange(len(nodes))
-        edges = place[self.edges]
-        kept = (edges >= 0).all(axis=1)
-        rows = {"node": nodes, "edge": np.flatnonzero(kept)}
-        blocks = {
-            field: None if block is None else _readonly(block[rows[field[:4]]])
-            for field, block in ((field, getattr(self, field)) for field in ATTRIBUTES)
-        }
-        return Graph._trusted(n=len(nodes), edges=_readonly(edges[kept]), **blocks, label=self.label, name=self.name)
+        edges, rows = _renumbered(self.edges, place)
+        return self._with_rows(len(nodes), edges, nodes, rows)
 
-    def extended(
-        self,
-        count: int,
-        edges: NDArray[np.int64],
-        node_categorical: NDArray[np.int64],
-        edge_categorical: NDArray[np.int64],
-    ) -> Graph:
-        """The graph with ``count`` further nodes and further edges, and their categories where it has such blocks."""
-        nodes, kinds = self.node_categorical, self.edge_categorical
-        return Graph.from_edges_once(
-            self.n + count,
-            np.concatenate([self.edges, edges]),
-            None if nodes is None else np.concatenate([nodes, node_categorical]),
-            None if kinds is None else np.concatenate([kinds, edge_categorical]),
-        )
+    def _with_rows(self, n: int, edges: NDArray[np.int64], nodes: NDArray[np.int64], rows: NDArray[np.int64]) -> Graph:
+        """A graph of these edges with the attributes of this graph's ``nodes`` and of the ``rows`` of its edges."""
+        graph = object.__new__(Graph)
+        fields = graph.__dict__
+        fields.update(_PLAIN, n=n, edges=_readonly(edges), label=self.label, name=self.name)
+        own = self.__dict__
+        for field, chosen in (
+            ("node_categorical", nodes),
+            ("node_continuous", nodes),
+            ("edge_categorical", rows),
+            ("edge_continuous", rows),
+        ):
+            if (block := own[field]) is not None:
+                fields[field] = _readonly(block[chosen])
+        return graph
 
     # -- doors to other libraries (the work is done in geogae.formats) -----------------------------------------------
 
@@ -267,6 +261,29 @@ _PLAIN: dict[str, Any] = {
 def _is_text(name: str) -> bool:
     """Whether UTF-8 can hold it: half of a surrogate pair, which JSON can state, is no character."""
     return not any("\ud800" <= character <= "\udfff" for character in name)
+
+
+@njit(cache=True)
+def _renumbered(edges: Any, place: Any) -> Any:
+    """The edges (E', 2) between the new numbers of their ends, in order, and the row that each had, (E',).
+
+    An edge with an end whose new number is negative is left out.
+    """
+    count = 0
+    for i, j in edges:
+        count += place[i] >= 0 and place[j] >= 0
+    key, row = np.empty(count, np.int64), np.empty(count, np.int64)
+    n, e = len(place), 0
+    for r in range(len(edges)):
+        i, j = place[edges[r, 0]], place[edges[r, 1]]
+        if i >= 0 and j >= 0:
+            key[e], row[e] = min(i, j) * n + max(i, j), r
+            e += 1
+    by_key = np.argsort(key)
+    new = np.empty((count, 2), np.int64)
+    for e in range(count):
+        new[e, 0], new[e, 1] = divmod(key[by_key[e]], n)
+    return new, row[by_key]
 
 
 def _readonly(array: NDArray[Any]) -> NDArray[Any]:

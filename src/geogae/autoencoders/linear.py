@@ -172,15 +172,17 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         """Fit with some folds; the readings of the validation graphs."""
         features: list[SlotFeature] = []
         cores = [self._stripped(graph) for graph in graphs]
+        steps: list[list[Folded]] = [[] for _ in graphs]
         for (_, kind), chosen in zip(FOLDS, folds, strict=True):
             if chosen:
                 feature = kind.of(cores)
                 features.append(feature)
-                cores = [feature.fold(core).core for core in cores] if kind is Leaves else cores
+                for done, core in zip(steps, cores, strict=True):
+                    done.append(feature.fold(core))
+                cores = [done[-1].core for done in steps]
         self.features = SlotFeatures(features)
         self.reader = CloudReader(**self.cloud_parameters)  # type: ignore[arg-type]
-        folded = [self.features.fold(self._stripped(graph)) for graph in graphs]
-        readings = self._read(graphs, folded, self.reader.fit([core for core, _ in folded], progress=progress))
+        readings = self._read(graphs, steps, self.reader.fit(cores, progress=progress))
         held_out = self._read_all(validation, progress=progress)
         if self.schema is not None:
             count = self.features.columns
@@ -232,16 +234,15 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
 
     def _read_all(self, graphs: Sequence[Graph], **how: Any) -> list[CloudReading]:
         folded = [self.features.fold(self._stripped(graph)) for graph in graphs]
-        return self._read(graphs, folded, self.reader.read([core for core, _ in folded], **how) if graphs else [])
+        clouds = self.reader.read([core for core, _ in folded], **how) if graphs else []
+        return self._read(graphs, [steps for _, steps in folded], clouds)
 
     def _read(
-        self,
-        graphs: Sequence[Graph],
-        folded: Sequence[tuple[Graph, Sequence[Folded]]],
-        clouds: Sequence[HyperballCloud],
+        self, graphs: Sequence[Graph], folded: Sequence[Sequence[Folded]], clouds: Sequence[HyperballCloud]
     ) -> list[CloudReading]:
+        """Readings of graphs, given what the folds did and the clouds of the cores that they left."""
         readings = []
-        for graph, (_, steps), cloud in zip(graphs, folded, clouds, strict=True):
+        for graph, steps, cloud in zip(graphs, folded, clouds, strict=True):
             assert cloud.graph is not None
             order = cloud.order
             for step in reversed(steps):
@@ -348,13 +349,14 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         slots, sizes, asked = self.decoder.decode(rows, self.max_nodes)
         coefficients = self.decoder.parts(rows).coefficients.cpu().numpy()
         nodes, d = slots.cpu().numpy(), int(self.reader.dim)
+        cuts = (asked > sizes).tolist()
         if rules is None:
             cores = graphs_of_balls(nodes[..., :d], sizes.cpu().numpy())
         else:
             balls = [nodes[row, :n, :d] for row, n in enumerate(sizes.tolist())]
             cores = [Graph(len(own), rules.edges(margins(own[:, :-1], own[:, -1]))) for own in balls]
         for row, core in enumerate(cores):
-            own, cut = nodes[row, : core.n], bool(asked[row] > sizes[row])
+            own, cut = nodes[row, : core.n], cuts[row]
             graph, too_large = core, False
             if self.features:
                 graph, too_large = self.features.read(own[:, d:], coefficients[row], core, self.max_nodes)

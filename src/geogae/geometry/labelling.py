@@ -177,17 +177,22 @@ def _solve(graph: _Coloured, search: _Search) -> _Solution:
 def _by_parts(graph: _Coloured, search: _Search) -> _Solving:
     """Label an equitable graph part by part: isolated nodes by colour, then larger parts by certificate."""
     search.budget -= _PART_WORK + len(graph.neighbour)
-    nodes, bounds, cell, start, neighbour, kind = split_into_parts(*graph)
+    nodes, bounds, settled, cell, start, neighbour, kind = split_into_parts(*graph)
     if len(bounds) == 2 and bounds[0] == 0:  # one part, and it is everything
         return (yield from _by_search(_Coloured(cell, start, neighbour, kind), search))
 
     solved = []
-    for begin, end in pairwise(bounds.tolist()):
+    for (begin, end), simple in zip(pairwise(bounds.tolist()), settled.tolist(), strict=True):
         arcs = slice(start[begin], start[end])
         part = _Coloured(cell[begin:end], start[begin : end + 1] - start[begin], neighbour[arcs], kind[arcs])
-        order, orbit = yield part
         members = nodes[begin:end]
-        solved.append((part.certificate(order, graph.cell[members]), members[order], orbit))
+        colour = graph.cell[members]
+        if simple:  # its nodes are in order, those of one cell are alike
+            search.budget -= _PART_WORK + len(part.neighbour)
+            solved.append((_digest(colour, *part[1:], size=16), members, part.cell))
+        else:
+            order, orbit = yield part
+            solved.append((part.certificate(order, colour), members[order], orbit))
     solved.sort(key=lambda part: part[0])
 
     isolated = nodes[: bounds[0]]

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
+from numba import njit
 
 from geogae.autoencoders.base import State
 from geogae.autoencoders.slots.base import (
@@ -57,33 +58,23 @@ class Leaves(SlotFeature):
 
     def fold(self, graph: Graph) -> Folded:
         """Once: what becomes a leaf by it stays. Of two nodes that have only each other, the commoner kind goes."""
-        nodes, hubs, kinds = leaves_of(graph)  # (L,), (L,), (L, c)
-        match = (kinds[:, None] == self.kinds[None]).all(-1) if kinds.shape[1] == self.kinds.shape[1] else None
-        known = np.zeros(len(nodes), bool) if match is None else match.any(1)
-        kind = np.zeros(len(nodes), np.int64) if match is None else match.argmax(1)
-        nodes, hubs, kind = nodes[known], hubs[known], kind[known]
-        kind_of = np.full(graph.n, len(self.kinds))
-        kind_of[nodes] = kind
-        partner = kind_of[hubs]  # a pair of leaves: one of the two is folded into the other
-        folded = (kind < partner) | ((kind == partner) & (nodes < hubs))
-        nodes, hubs, kind = nodes[folded], hubs[folded], kind[folded]
-        order = np.lexsort((nodes, kind))
-        nodes, hubs, kind = nodes[order], hubs[order], kind[order]
-        stays = np.ones(graph.n, bool)
-        stays[nodes] = False
-        kept, place = np.flatnonzero(stays), np.cumsum(stays) - 1
-        counts = np.zeros((len(kept), len(self.kinds)), np.int64)
-        np.add.at(counts, (place[hubs], kind), 1)
-        return Folded(with_columns(graph.subgraph(kept), counts), kept, nodes, place[hubs])
+        kind_of, hub_of = _leaves(graph.n, graph.edges, *_categories(graph), self.kinds)  # (n,), (n,)
+        kept, rest, slots, counts = _folded(kind_of, hub_of, len(self.kinds))
+        return Folded(with_columns(graph.subgraph(kept), counts), kept, rest, slots)
 
     def unfold(self, core: Graph, limit: int) -> Graph:
         """The core's nodes, then their leaves in the same order, those of one node kind by kind."""
         core, counts = without_columns(core, self.columns)
         counts = within_limit(counts.ravel(), limit - core.n)
-        place = np.repeat(np.arange(len(counts)), counts)  # (L,), node and kind of each leaf as one number
-        hubs, kinds = place // len(self.kinds), self.kinds[place % len(self.kinds)]  # (L,), (L, c)
-        edges = np.column_stack([hubs, core.n + np.arange(len(hubs))])
-        return core.extended(len(hubs), edges, kinds[:, : self.node_columns], kinds[:, self.node_columns :])
+        edges, rows, leaf = _unfolded(core.n, core.edges, counts, len(self.kinds))  # (E + L, 2), (E + L,), (L,)
+        kinds, nodes, arcs = self.kinds[leaf], core.node_categorical, core.edge_categorical
+        if nodes is not None:
+            nodes = np.concatenate([nodes, kinds[:, : self.node_columns]])
+        if arcs is not None:
+            arcs = np.concatenate([arcs, kinds[:, self.node_columns :]])[rows]
+        return Graph.from_sorted_edges(core.n + len(leaf), edges).with_attributes(
+            node_categorical=nodes, edge_categorical=arcs
+        )
 
     def write(self, core: Graph, counts: Ints) -> SlotValues:
         return written_counts(counts[:, : self.columns])
@@ -106,6 +97,92 @@ def leaves_of(graph: Graph) -> tuple[Ints, Ints, Ints]:
     parts = [graph.node_categorical[nodes]] if graph.node_categorical is not None else []
     parts += [graph.edge_categorical[ends]] if graph.edge_categorical is not None else []
     return nodes, hubs, np.concatenate(parts, axis=1) if parts else np.zeros((len(nodes), 0), np.int64)
+
+
+def _categories(graph: Graph) -> tuple[Ints, Ints]:
+    """Those of nodes (n, a) and of edges (E, b), without columns where the graph has none."""
+    nodes, edges = graph.node_categorical, graph.edge_categorical
+    return (
+        np.zeros((graph.n, 0), np.int64) if nodes is None else nodes,
+        np.zeros((len(graph.edges), 0), np.int64) if edges is None else edges,
+    )
+
+
+@njit(cache=True)
+def _leaves(n: int, edges: Any, node_categories: Any, edge_categories: Any, kinds: Any) -> Any:
+    """The kind of leaf that each node is, (n,), or the number of kinds if it is none; and the neighbour of a leaf."""
+    degree = np.zeros(n, np.int64)
+    for i, j in edges:
+        degree[i] += 1
+        degree[j] += 1
+    kind_of, hub_of = np.full(n, len(kinds), np.int64), np.zeros(n, np.int64)
+    a, b = node_categories.shape[1], edge_categories.shape[1]
+    if kinds.shape[1] != a + b:
+        return kind_of, hub_of
+    for e in range(len(edges)):
+        for side in range(2):
+            leaf = edges[e, side]
+            if degree[leaf] != 1:
+                continue
+            hub_of[leaf] = edges[e, 1 - side]
+            for k in range(len(kinds)):
+                same = True
+                for c in range(a):
+                    same &= node_categories[leaf, c] == kinds[k, c]
+                for c in range(b):
+                    same &= edge_categories[e, c] == kinds[k, a + c]
+                if same:
+                    kind_of[leaf] = k
+                    break
+    return kind_of, hub_of
+
+
+@njit(cache=True)
+def _folded(kind_of: Any, hub_of: Any, kinds: int) -> Any:
+    """The nodes that stay, those that are folded, kind by kind, the slot of each, and counts (slots, kinds)."""
+    n = len(kind_of)
+    goes = np.zeros(n, np.bool_)
+    for v in range(n):
+        hub = hub_of[v]
+        if kind_of[v] < kinds:  # of a pair of leaves, one is folded into the other
+            goes[v] = kind_of[v] < kind_of[hub] or (kind_of[v] == kind_of[hub] and v < hub)
+    kept = np.flatnonzero(~goes)
+    place = np.empty(n, np.int64)
+    place[kept] = np.arange(len(kept))
+    rest, slots = np.empty(n - len(kept), np.int64), np.empty(n - len(kept), np.int64)
+    counts = np.zeros((len(kept), kinds), np.int64)
+    fill = 0
+    for k in range(kinds):
+        for v in range(n):
+            if goes[v] and kind_of[v] == k:
+                rest[fill], slots[fill] = v, place[hub_of[v]]
+                counts[slots[fill], k] += 1
+                fill += 1
+    return kept, rest, slots, counts
+
+
+@njit(cache=True)
+def _unfolded(n: int, edges: Any, counts: Any, kinds: int) -> Any:
+    """Edges with those of leaves, in order, the row of each (leaves count behind ``edges``), and kinds of leaves.
+
+    ``counts`` (n · kinds,) are the leaves of each node and kind. Leaves have the highest numbers, so that the edges of
+    a node to its leaves follow those to nodes behind it.
+    """
+    leaves = counts.sum()
+    new, rows = np.empty((len(edges) + leaves, 2), np.int64), np.empty(len(edges) + leaves, np.int64)
+    kind_of = np.empty(leaves, np.int64)
+    e, leaf = 0, 0
+    for v in range(n):
+        while e < len(edges) and edges[e, 0] == v:
+            new[e + leaf, 0], new[e + leaf, 1] = v, edges[e, 1]
+            rows[e + leaf] = e
+            e += 1
+        for k in range(kinds):
+            for _ in range(counts[v * kinds + k]):
+                new[e + leaf, 0], new[e + leaf, 1] = v, n + leaf
+                rows[e + leaf], kind_of[leaf] = len(edges) + leaf, k
+                leaf += 1
+    return new, rows, kind_of
 
 
 def _width(graph: Graph, kind: str) -> int:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
+from numba import njit
 from numpy.typing import NDArray
 
 from geogae.autoencoders.base import State
@@ -26,6 +27,7 @@ from geogae.autoencoders.slots.base import (
     without_columns,
     written_counts,
 )
+from geogae.geometry.colour_refinement import mix
 from geogae.graph import Graph
 
 
@@ -103,13 +105,12 @@ def twin_classes(graph: Graph, edge: Ints) -> Ints:
 
 def _equal_closed_neighbourhoods(graph: Graph) -> list[Ints]:
     """Classes of two nodes or more."""
-    hashes = np.random.default_rng(0).integers(0, 2**63, graph.n, dtype=np.uint64)
-    total = hashes.copy()  # of the closed neighbourhood: equal sums are equal sets, but for one chance in 2^63
-    i, j = graph.edges.T
-    np.add.at(total, i, hashes[j])
-    np.add.at(total, j, hashes[i])
+    total = _neighbourhood_hashes(graph.n, graph.edges)
     order = np.argsort(total, kind="stable")
-    runs = np.split(order, np.flatnonzero(np.diff(total[order])) + 1)
+    equal = np.diff(total[order]) == 0
+    if not equal.any():
+        return []
+    runs = np.split(order, np.flatnonzero(~equal) + 1)
     neighbours: dict[int, set[int]] = {}
     candidates = [np.sort(run) for run in runs if len(run) > 1]
     if candidates:
@@ -121,6 +122,18 @@ def _equal_closed_neighbourhoods(graph: Graph) -> list[Ints]:
             if b in members:
                 neighbours[b].add(a)
     return [run for run in candidates if all(neighbours[int(v)] == neighbours[int(run[0])] for v in run[1:])]
+
+
+@njit(cache=True)
+def _neighbourhood_hashes(n: int, edges: Any) -> Any:
+    """Of each closed neighbourhood, (n,): equal sums of hashes are equal sets, but for one chance in 2^64."""
+    total = np.empty(n, np.int64)
+    for v in range(n):
+        total[v] = mix(np.int64(v))
+    for i, j in edges:
+        total[i] += mix(j)
+        total[j] += mix(i)
+    return total
 
 
 def _settle(first: Ints, nodes: Ints, categories: NDArray[np.int64] | None) -> None:
