@@ -11,7 +11,7 @@ from geogae.errors import GeoGAEError
 from geogae.latent.flow import FlowPrior
 from geogae.latent.interpolation import paths
 from geogae.latent.mixture import MixturePrior
-from geogae.latent.prior import GaussianPrior, find, slerp
+from geogae.latent.prior import GaussianPrior, Prior, find, slerp
 
 
 def ring(count: int, seed: int = 0) -> np.ndarray:
@@ -47,6 +47,16 @@ def test_gaussian_conditions_shift_the_mean() -> None:
     drawn = GaussianPrior().fit(z, {"c": c}).sample(200, given={"c": 1.5})
     assert abs(drawn[:, 0].mean() - 3) < 0.05
     assert abs(drawn[:, 1].mean()) < 0.3
+
+
+@pytest.mark.parametrize("kind", [GaussianPrior, MixturePrior])
+def test_temperature_scales_the_spread_of_draws(kind: type[Prior]) -> None:
+    prior = kind().fit(np.random.default_rng(0).normal(size=(15, 3)))  # one component in a mixture
+    spread = [prior.sample(500, seed=1, temperature=t).std(0) for t in (0.0, 1.0, 2.0)]
+    np.testing.assert_allclose(spread[0], 0, atol=1e-6)
+    np.testing.assert_allclose(spread[2], 2 * spread[1], rtol=1e-4)
+    with pytest.raises(GeoGAEError, match="temperature"):
+        prior.sample(5, temperature=-1.0)
 
 
 def test_flow_is_invertible(fitted: FlowPrior) -> None:

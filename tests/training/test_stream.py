@@ -74,7 +74,7 @@ def test_the_background_makes_the_same() -> None:
         assert numbers(ahead.epoch(0)) == numbers(made[0])  # after a recovery
 
 
-@pytest.mark.skipif("CI" not in os.environ, reason="slow")
+@pytest.mark.slow
 def test_a_dead_background_is_replaced(caplog: pytest.LogCaptureFixture) -> None:
     with stream(background=True) as ahead:
         ahead.epoch(0)

@@ -72,6 +72,7 @@ def sample(
     output: Annotated[Path | None, Option("-o", "--output", help=OUTPUT_HELP)] = None,
     given: Annotated[list[str] | None, Option("--given", help="A condition, as in logp=2.5.")] = None,
     guidance: Annotated[float, Option(min=0, help="Above 1, what is given is stressed.")] = 1.0,
+    temperature: Annotated[float, Option(min=0, max=10, help="Below 1: likelier draws, above: more diverse.")] = 1.0,
     only_valid: Annotated[bool, Option("--only-valid", help="Draw until n are valid.")] = False,
     keep_rules: KeepRules = False,
     seed: Annotated[int, Option(min=0)] = 0,
@@ -92,7 +93,7 @@ def sample(
     conditions = dict(_condition(text) for text in given or ())
     model = load_run(run)
     how: dict[str, Any] = {"seed": seed, "given": conditions or None, "guidance": guidance, "only_valid": only_valid}
-    how["keep_rules"] = keep_rules
+    how |= {"keep_rules": keep_rules, "temperature": temperature}
     draws = model.sample(n, **how, details=True)
     names = [f"draw/{i}" for i in range(n)]
     write_graphs(draws.graphs, output, names)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 from sklearn.mixture import GaussianMixture
 
-from geogae.autoencoders.base import State
+from geogae.autoencoders.base import State, check_number
 from geogae.errors import GeoGAEError
 from geogae.latent.prior import Given, Prior, check_rows, normal_log_density, tensors_of
 
@@ -40,11 +40,14 @@ class MixturePrior(Prior):
         self.roots = np.linalg.cholesky(found.covariances_)  # (K, m, m), lower
         return self
 
-    def sample(self, n: int, seed: int = 0, given: Given | None = None, guidance: float = 1.0) -> NDArray[np.float32]:
+    def sample(
+        self, n: int, seed: int = 0, given: Given | None = None, guidance: float = 1.0, temperature: float = 1.0
+    ) -> NDArray[np.float32]:
+        check_number("temperature", temperature, float, 0, 10)
         self.given_columns(given, n)
         rng = np.random.default_rng(seed)
         chosen = rng.choice(len(self.weights), n, p=self.weights / self.weights.sum())
-        u = rng.standard_normal((n, self.m))
+        u = temperature * rng.standard_normal((n, self.m))
         return (self.means[chosen] + np.einsum("nij,nj->ni", self.roots[chosen], u)).astype(np.float32)
 
     def log_prob(self, z: NDArray[np.floating], given: Given | None = None) -> NDArray[np.float64]:

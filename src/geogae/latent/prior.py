@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from geogae.autoencoders.base import State
+from geogae.autoencoders.base import State, check_number
 from geogae.errors import GeoGAEError
 
 PRIORS: dict[str, str] = {  # where each is
@@ -59,9 +59,12 @@ class Prior(ABC):
     @abstractmethod
     def m(self) -> int: ...
 
-    def sample(self, n: int, seed: int = 0, given: Given | None = None, guidance: float = 1.0) -> NDArray[np.float32]:
-        """n draws of z, denoised."""
-        u = np.random.default_rng(seed).standard_normal((n, self.m))
+    def sample(
+        self, n: int, seed: int = 0, given: Given | None = None, guidance: float = 1.0, temperature: float = 1.0
+    ) -> NDArray[np.float32]:
+        """n draws of z, denoised; their normal vectors have the deviation ``temperature``."""
+        check_number("temperature", temperature, float, 0, 10)
+        u = temperature * np.random.default_rng(seed).standard_normal((n, self.m))
         return self.denoised(self.from_normal(u, given, guidance), given)
 
     def denoised(self, z: NDArray[np.float32], given: Given | None = None) -> NDArray[np.float32]:

@@ -40,6 +40,7 @@ def draw(
     seed: int = 0,
     given: Given | None = None,
     guidance: float = 1.0,
+    temperature: float = 1.0,
     only_valid: bool = False,
 ) -> Draws:
     """n graphs; with ``only_valid`` n that break no rule, drawn until there are so many."""
@@ -51,7 +52,7 @@ def draw(
     attempt = 0
     while len(graphs) < n:
         count = min(BATCH, n) if only_valid else n
-        z = prior.sample(count, seed if attempt == 0 else hash_seed(seed, attempt), given, guidance)
+        z = prior.sample(count, seed if attempt == 0 else hash_seed(seed, attempt), given, guidance, temperature)
         decoded = list(decode(z))
         found = [broken(graph) for graph in decoded]
         reasons += found

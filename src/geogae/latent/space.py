@@ -98,12 +98,16 @@ class LatentSpace:
         seed: int = 0,
         given: Given | None = None,
         guidance: float = 1.0,
+        temperature: float = 1.0,
         only_valid: bool = False,
         keep_rules: bool = False,
         molecules: bool = False,
         details: bool = False,
     ) -> Any:
         """n new graphs drawn from the prior, conditioned on ``given`` properties; ``guidance`` above 1 stresses them.
+
+        ``temperature`` is the deviation of the normal vectors that are drawn: with less than 1 draws are likelier and
+        more alike, with more than 1 they are more diverse and more often not valid.
 
         With ``only_valid`` graphs are drawn until n obey what all training graphs obey and, if they are molecules, are
         valid ones. Nothing is repaired, unless ``keep_rules``: then the decoder keeps to what all training graphs obey
@@ -113,6 +117,7 @@ class LatentSpace:
         check_number("n", n, int, 1)
         check_number("seed", seed, int, 0)
         how: dict[str, Any] = {"seed": seed, "given": given, "guidance": guidance, "only_valid": only_valid}
+        how["temperature"] = temperature
         draws: Draws = draw(self._prior(), self._decoder(keep_rules), n, self._broken, **how)
         if details:
             return draws
