@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import mean
 
 from geogae.benchmark.blocks import markdown_table as table
-from record import measured, result
+from record import measured, recorded, result
 
 
 def choices() -> str:
@@ -45,7 +45,23 @@ def refined_speed() -> str:
     return table(["AIDS", "refined", "sequential", "ratio"], rows)
 
 
+def side_by_side() -> str:
+    """Milliseconds a graph of two versions, and how many times faster the newer one is."""
+    found = [recorded("speed")[part] for part in recorded("speed")]
+    if not found:
+        raise FileNotFoundError(2, "not measured", "speed")
+    rows = []
+    for one in found:
+        config, commits = one["config"], f"{one['config']['before']} → {one['commit'][:7]}"
+        for work, row in one["result"].items():
+            times = [f"{row[side]:.{2 if row[side] >= 0.1 else 3}f} ms" for side in ("before_ms", "now_ms")]
+            rows.append([config["dataset"], WORK.get(work, work), *times, f"{row['ratio']:.1f}×", commits])
+    return table(["data set", "processor time a graph", "before", "now", "ratio", "commits"], rows)
+
+
+WORK = {"one": "encode graphs one by one"}
+
 TABLES = {
     "choices": choices, "refined-ablations": refined_ablations, "robustness": robustness,
-    "refined-speed": refined_speed,
+    "refined-speed": refined_speed, "side-by-side": side_by_side,
 }  # fmt: skip
