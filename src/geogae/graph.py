@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from geogae.errors import GeoGAEError
@@ -152,7 +151,9 @@ class Graph:
         position[permutation] = np.arange(self.n)
         if position.min() < 0:
             raise GeoGAEError(f"an order of {self.n} nodes must hold each of 0 … {self.n - 1} once")
-        edges, rows = _renumbered(self.edges, position)
+        from geogae.renumbering import renumbered  # numba takes a moment to import
+
+        edges, rows = renumbered(self.edges, position)
         return self._with_rows(self.n, edges, permutation, rows)
 
     def with_attributes(self, **blocks: Any) -> Graph:
@@ -163,7 +164,9 @@ class Graph:
         """The induced graph of some nodes, given in ascending order; attributes follow their nodes and edges."""
         place = np.full(self.n, -1, dtype=np.int64)
         place[nodes] = np.arange(len(nodes))
-        edges, rows = _renumbered(self.edges, place)
+        from geogae.renumbering import renumbered
+
+        edges, rows = renumbered(self.edges, place)
         return self._with_rows(len(nodes), edges, nodes, rows)
 
     def _with_rows(self, n: int, edges: NDArray[np.int64], nodes: NDArray[np.int64], rows: NDArray[np.int64]) -> Graph:
@@ -261,29 +264,6 @@ _PLAIN: dict[str, Any] = {
 def _is_text(name: str) -> bool:
     """Whether UTF-8 can hold it: half of a surrogate pair, which JSON can state, is no character."""
     return not any("\ud800" <= character <= "\udfff" for character in name)
-
-
-@njit(cache=True)
-def _renumbered(edges: Any, place: Any) -> Any:
-    """The edges (E', 2) between the new numbers of their ends, in order, and the row that each had, (E',).
-
-    An edge with an end whose new number is negative is left out.
-    """
-    count = 0
-    for i, j in edges:
-        count += place[i] >= 0 and place[j] >= 0
-    key, row = np.empty(count, np.int64), np.empty(count, np.int64)
-    n, e = len(place), 0
-    for r in range(len(edges)):
-        i, j = place[edges[r, 0]], place[edges[r, 1]]
-        if i >= 0 and j >= 0:
-            key[e], row[e] = min(i, j) * n + max(i, j), r
-            e += 1
-    by_key = np.argsort(key)
-    new = np.empty((count, 2), np.int64)
-    for e in range(count):
-        new[e, 0], new[e, 1] = divmod(key[by_key[e]], n)
-    return new, row[by_key]
 
 
 def _readonly(array: NDArray[Any]) -> NDArray[Any]:
