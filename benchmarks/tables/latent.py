@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from statistics import mean
+from statistics import mean, stdev
 from typing import Any
 
 from geogae.benchmark.blocks import markdown_table as table
@@ -40,9 +40,19 @@ def _lines(task: str, **wanted: Any) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _mean(lines: list[dict[str, Any]], name: str, form: str = ".1f") -> str:
-    values = [line[name] for line in lines if line.get(name) is not None]
-    return f"{mean(values):{form}} ({len(values)})" if values else "–"
+def _mean(lines: list[dict[str, Any]], name: str, form: str = ".1f", unit: float = 1.0) -> str:
+    """Mean, deviation and number of seeds."""
+    values = [unit * line[name] for line in lines if line.get(name) is not None]
+    deviation = f" ± {stdev(values):{form}}" if len(values) > 1 else ""
+    return f"{mean(values):{form}}{deviation} ({len(values)})" if values else "–"
+
+
+def _alike(lines: list[dict[str, Any]], *names: str) -> list[list[dict[str, Any]]]:
+    """Lines of one measurement with different seeds, together."""
+    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for line in lines:
+        found.setdefault(tuple(line.get(name) for name in names), []).append(line)
+    return list(found.values())
 
 
 def classify() -> str:
@@ -71,24 +81,23 @@ def regress() -> str:
 
 def distance() -> str:
     rows = []
-    for line in _lines("distance"):
-        value = line.get("tau", line.get("share_of_best"))
+    for lines in _alike(_lines("distance"), "measure", "dataset", "vectors", "numbers"):
+        line = lines[0]
+        value = _mean(lines, "tau" if "tau" in line else "share_of_best", ".3f")
         what = {"edits": "τ, 1 to 10 random edits", "exact edit distance": "τ, exact edit distance"}
         rows.append([what.get(line["measure"], "Tanimoto of the nearest, share of the best"), line["dataset"],
                      f"{line['vectors']} ({line['numbers']})" if line.get("numbers") else line["vectors"],
-                     f"{value:.3f}"])  # fmt: skip
+                     value])  # fmt: skip
     return table(["measure", "data set", "vectors", "value"], rows)
 
 
 def sample_molecules() -> str:
     rows = []
-    for line in _lines("sample", dataset="QM9"):
-        if "valid_connected" in line:
-            cells = [f"{100 * line[name]:.1f}" for name in ("valid_connected", "unique", "new")]
-            agreement = line.get("descriptor_r2")
-            cells += [str(line["fcd"]), "–" if agreement is None else f"{agreement:.2f}"]
-            rows.append([line["what"], line["seed"], line["draws"], *cells])
-    header = ["QM9", "seed", "draws", "valid and connected [%]", "unique [%]", "new [%]", "FCD", "R² of descriptors"]
+    for lines in _alike([line for line in _lines("sample", dataset="QM9") if "valid_connected" in line], "what"):
+        cells = [_mean(lines, name, unit=100) for name in ("valid_connected", "unique", "new")]
+        cells += [_mean(lines, "fcd", ".3f"), _mean(lines, "descriptor_r2", ".2f")]
+        rows.append([lines[0]["what"], lines[0]["draws"], *cells])
+    header = ["QM9", "draws", "valid and connected [%]", "unique [%]", "new [%]", "FCD", "R² of descriptors"]
     return table(header, rows)
 
 
@@ -108,29 +117,29 @@ def choose() -> str:
 
 def paths() -> str:
     rows = [
-        [line["what"], line["seed"], line["pairs"], f"{100 * line['midpoints_valid_connected']:.1f}", line["tau"]]
-        for line in _lines("sample", dataset="QM9")
-        if "tau" in line
-    ]
-    return table(["QM9", "seed", "pairs", "midpoints valid and connected [%]", "mean Kendall τ"], rows)
+        [lines[0]["what"], lines[0]["pairs"], _mean(lines, "midpoints_valid_connected", unit=100),
+         _mean(lines, "tau", ".2f")]
+        for lines in _alike([line for line in _lines("sample", dataset="QM9") if "tau" in line], "what")
+    ]  # fmt: skip
+    return table(["QM9", "pairs", "midpoints valid and connected [%]", "mean Kendall τ"], rows)
 
 
 def sample_graphs() -> str:
     rows = [
-        [line["dataset"], line["what"], line["seed"], f"{100 * line['connected']:.0f}",
-         *(f"{line[f'{kind}_mmd']:.4f}" for kind in ("degree", "clustering", "spectral"))]
-        for line in _lines("sample")
-        if "degree_mmd" in line
+        [lines[0]["dataset"], lines[0]["what"], _mean(lines, "connected", ".0f", unit=100),
+         *(_mean(lines, f"{kind}_mmd", ".4f") for kind in ("degree", "clustering", "spectral"))]
+        for lines in _alike([line for line in _lines("sample") if "degree_mmd" in line], "dataset", "what")
     ]  # fmt: skip
-    return table(["data set", "graphs", "seed", "connected [%]", "degree MMD", "clustering MMD", "spectral MMD"], rows)
+    return table(["data set", "graphs", "connected [%]", "degree MMD", "clustering MMD", "spectral MMD"], rows)
 
 
 def optimise() -> str:
     rows = [
-        [line["score"], line["method"], line["calls"], line["seed"], line["best"], line["top_10"]]
-        for line in _lines("optimise")
-    ]
-    return table(["score", "method", "calls", "seed", "best", "mean of the ten best"], rows)
+        [lines[0]["score"], lines[0]["method"], lines[0]["calls"], _mean(lines, "best", ".3f"),
+         _mean(lines, "top_10", ".3f")]
+        for lines in _alike(_lines("optimise"), "score", "method")
+    ]  # fmt: skip
+    return table(["score", "method", "calls", "best", "mean of the ten best"], rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {
