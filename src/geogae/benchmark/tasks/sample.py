@@ -21,7 +21,7 @@ from geogae.latent.interpolation import paths
 from geogae.latent.rules import Rules, counted, is_connected
 
 PAIRS, STEPS = 200, 9
-WARM = 1.1  # temperature of more diverse draws
+WARM = 1.3  # temperature of more diverse draws
 CORE_MINUTES = 1.0  # of a prior of a few hundred graphs
 BINS = 32
 CHOOSING, NOISE = 2000, 0.2  # draws that settings are chosen by, and noise in units of the prior's numbers
