@@ -140,15 +140,10 @@ class Graph:
     def relabel(self, order: ArrayLike) -> Graph:
         """The graph whose node ``i`` is this graph's node ``order[i]``; attributes follow their nodes and edges."""
         permutation = np.asarray(order)
-        if not (
-            permutation.shape == (self.n,)
-            and permutation.dtype.kind in "iu"
-            and permutation.min() >= 0
-            and permutation.max() < self.n
-        ):
-            raise GeoGAEError(f"an order of {self.n} nodes must hold each of 0 … {self.n - 1} once")
         position = np.full(self.n, -1, dtype=np.int64)
-        position[permutation] = np.arange(self.n)
+        numbers = permutation.shape == (self.n,) and permutation.dtype.kind in "iu"
+        if numbers and permutation.min() >= 0 and permutation.max() < self.n:
+            position[permutation] = np.arange(self.n)
         if position.min() < 0:
             raise GeoGAEError(f"an order of {self.n} nodes must hold each of 0 … {self.n - 1} once")
         from geogae.renumbering import renumbered  # numba takes a moment to import
@@ -171,19 +166,11 @@ class Graph:
 
     def _with_rows(self, n: int, edges: NDArray[np.int64], nodes: NDArray[np.int64], rows: NDArray[np.int64]) -> Graph:
         """A graph of these edges with the attributes of this graph's ``nodes`` and of the ``rows`` of its edges."""
-        graph = object.__new__(Graph)
-        fields = graph.__dict__
-        fields.update(_PLAIN, n=n, edges=_readonly(edges), label=self.label, name=self.name)
-        own = self.__dict__
-        for field, chosen in (
-            ("node_categorical", nodes),
-            ("node_continuous", nodes),
-            ("edge_categorical", rows),
-            ("edge_continuous", rows),
-        ):
-            if (block := own[field]) is not None:
-                fields[field] = _readonly(block[chosen])
-        return graph
+        fields = {**self.__dict__, "n": n, "edges": _readonly(edges)}
+        for field in ATTRIBUTES:
+            if (block := fields[field]) is not None:
+                fields[field] = _readonly(block[nodes if field.startswith("node") else rows])
+        return Graph._trusted(**fields)
 
     # -- doors to other libraries (the work is done in geogae.formats) -----------------------------------------------
 

@@ -53,7 +53,7 @@ def molecules(model: GeoGAE, seed: int, count: int) -> Iterator[dict[str, Any]]:
                "descriptor_r2": _descriptor_agreement(model, z, drawn)}  # fmt: skip
         yield {**about, "what": f"paths, {what}", **_path_scores(to_smiles_list(decode(ways)))}
     drawn = model._decoder(True)(model._prior().sample(count, seed, temperature=WARM))
-    yield {**about, "what": f"{what}, temperature {WARM}", **scores(to_smiles_list(drawn))}
+    yield {**about, "what": f"decoder that keeps rules, temperature {WARM}", **scores(to_smiles_list(drawn))}
 
 
 def choose(
