@@ -30,34 +30,43 @@ class Muon(torch.optim.AdamW):
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
         [group] = self.param_groups
-        moved = [p for p in self.matrices if p.grad is not None]
-        for p in moved:
-            state = self.state[p]
-            if not state:
-                state["step"], state["momentum"] = torch.zeros(()), torch.zeros_like(p)
-            state["step"] += 1  # AdamW looks for it in every state that is loaded
-            momentum = state["momentum"].mul_(MOMENTUM).add_(p.grad)
-            update = orthogonalised(p.grad + MOMENTUM * momentum)  # Nesterov's
-            p.mul_(1 - group["lr"] * group["weight_decay"])
-            p.sub_(update, alpha=group["lr"] * ADAMW_RMS * max(p.shape) ** 0.5)
-            p.grad = None  # AdamW passes it over
+        alike: dict[torch.Size, list[nn.Parameter]] = {}
+        for p in self.matrices:
+            if p.grad is not None:
+                alike.setdefault(p.shape, []).append(p)
+        for shape, same in alike.items():
+            updates = orthogonalised(torch.stack([self._momentum(p) for p in same]))  # (P, rows, columns)
+            for p, update in zip(same, updates, strict=True):
+                p.mul_(1 - group["lr"] * group["weight_decay"])
+                p.sub_(update, alpha=group["lr"] * ADAMW_RMS * max(shape) ** 0.5)
+                p.grad = None  # AdamW passes it over
         super().step()
 
+    def _momentum(self, p: nn.Parameter) -> Tensor:
+        """Nesterov's momentum of a matrix after its new gradient."""
+        state = self.state[p]
+        if not state:
+            state["step"], state["momentum"] = torch.zeros(()), torch.zeros_like(p)
+        state["step"] += 1  # AdamW looks for it in every state that is loaded
+        assert p.grad is not None
+        momentum = state["momentum"].mul_(MOMENTUM).add_(p.grad)
+        return p.grad.add(momentum, alpha=MOMENTUM)
 
-def orthogonalised(matrix: Tensor) -> Tensor:
-    """The matrix with its singular values near 1, by Newton's and Schulz's iteration.
+
+def orthogonalised(matrices: Tensor) -> Tensor:
+    """Matrices (…, rows, columns) with their singular values near 1, by Newton's and Schulz's iteration.
 
     The iteration multiplies X by polynomials of its Gram matrix, so it is done on the Gram matrix of the shorter side
-    alone: two products with the whole matrix instead of two in each iteration.
+    alone: two products with the whole matrix instead of two in each iteration. Matrices of one shape go together.
     """
     a, b, c = NEWTON_SCHULZ
-    x = matrix.float() / (matrix.norm() + 1e-7)
-    wide = x if x.shape[0] <= x.shape[1] else x.T  # (r, s), r ≤ s
-    gram = wide @ wide.T  # (r, r)
-    unit = torch.eye(len(gram), device=gram.device)
+    x = matrices.float() / (torch.linalg.matrix_norm(matrices.float(), keepdim=True) + 1e-7)
+    wide = x if x.shape[-2] <= x.shape[-1] else x.mT  # (…, r, s), r ≤ s
+    gram = wide @ wide.mT  # (…, r, r)
+    unit = torch.eye(gram.shape[-1], device=gram.device)
     product = unit
     for _ in range(ITERATIONS):
-        polynomial = torch.addmm(a * unit + b * gram, gram, gram, alpha=c)
+        polynomial = a * unit + b * gram + c * gram @ gram
         product = polynomial @ product
         gram = polynomial @ gram @ polynomial
-    return (product @ wide if wide is x else (product @ wide).T).to(matrix.dtype)
+    return (product @ wide if wide is x else (product @ wide).mT).to(matrices.dtype)
