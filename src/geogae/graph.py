@@ -120,7 +120,7 @@ class Graph:
     @property
     def attributed(self) -> bool:
         """Whether any node or edge attributes are present."""
-        return any(getattr(self, field) is not None for field in ATTRIBUTES)
+        return any(self.__dict__[field] is not None for field in ATTRIBUTES)
 
     @property
     def degrees(self) -> NDArray[np.int64]:
@@ -135,6 +135,8 @@ class Graph:
 
     def topology(self) -> Graph:
         """The same nodes and edges without attributes, label or name."""
+        if self.label is None and self.name is None and not self.attributed:
+            return self
         return Graph.from_sorted_edges(self.n, self.edges)
 
     def relabel(self, order: ArrayLike) -> Graph:

@@ -42,12 +42,12 @@ from geogae.formats.limits import limit
 from geogae.geometry.cloud import HyperballCloud, graphs_of_balls, margins
 from geogae.graph import Graph
 
-BATCH = 256  # graphs at a time
+BATCH, DECODED = 256, 64  # graphs at a time, in encoding and in decoding
 PAIRS = 1 << 26  # of nodes in a batch at most: 64 MiB of adjacency
 DESCRIBED, LEAST_DESCRIBED = 16, 128  # numbers of a descriptor, and of z that has one unless asked otherwise
 ROOM = 4  # times the largest graph of the fit is the largest that can be encoded
 FOLDS: tuple[tuple[str, type[Leaves] | type[Twins]], ...] = (("leaves", Leaves), ("twins", Twins))  # in this order
-PERHAPS = 0.8  # share of nodes left, below which validation graphs decide whether nodes are folded
+PERHAPS = 0.7  # share of nodes left, below which validation graphs decide whether nodes are folded
 CLEAR = 0.5  # share left, below which leaves are folded without a trial: the clouds of the whole graphs cost too much
 
 
@@ -125,16 +125,18 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         """Fit clouds, slot features and the decoder; where folding may or may not pay, validation graphs choose."""
         begin = time.monotonic()
         self.schema = Schema.of([*graphs, *(validation or ())]) if self.attributes != "ignored" else None
+        graphs = [self._stripped(graph) for graph in graphs]
         candidates = self._foldings(graphs)
         if len(candidates) > 1:
             graphs, validation = hold_out(graphs, validation, self.seed)
         if self.descriptor is not None:
-            self.descriptor.fit([self._stripped(graph) for graph in graphs])
+            self.descriptor.fit(graphs)
+        descriptors = self._described(graphs)
         self.max_nodes = ROOM * max(graph.n for graph in [*graphs, *(validation or ())])
         history: list[dict[str, Any]] = []
         best, kept = -np.inf, None
         for folds in candidates:
-            readings = self._fit(graphs, validation or (), folds, session.progress)
+            readings = self._fit(graphs, descriptors, validation or (), folds, session.progress)
             row: dict[str, Any] = {"seconds": round(time.monotonic() - begin, 2), "step": 0, "epoch": 0}
             if validation:
                 scores = self.scores(readings)
@@ -144,13 +146,14 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
                 if (score := scores.get("choice", scores["f1"])) > best:
                     best, kept = score, (self.reader, self.features, self.decoder)
             history.append(row)
+            if best == 1:  # nothing can be better
+                break
         if kept is not None:
             self.reader, self.features, self.decoder = kept
         return history
 
     def _foldings(self, graphs: Sequence[Graph]) -> list[tuple[bool, bool]]:
         """Candidates (leaves folded, twins folded), the first of equals being preferred."""
-        plain = [self._stripped(graph) for graph in graphs]
         possible = not self.cloud_parameters["consensus"] and not (self.schema is not None and self.schema.continuous)
         choices: list[tuple[bool, ...]] = []
         for name, kind in FOLDS:
@@ -160,39 +163,45 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
             if wanted != "auto" or not possible:
                 choices.append((wanted == "folded",))
                 continue
-            feature = kind.of(plain)
-            left = sum(feature.fold(graph).core.n for graph in plain) / sum(graph.n for graph in plain)
+            feature = kind.of(graphs)
+            left = sum(feature.left(graph) for graph in graphs) / sum(graph.n for graph in graphs)
             clear = name == "leaves" and left < CLEAR
             choices.append((True,) if clear else (False, True) if left < PERHAPS else (False,))
         return [(leaves, twins) for leaves, twins in product(*choices)]
 
     def _fit(
-        self, graphs: Sequence[Graph], validation: Sequence[Graph], folds: tuple[bool, bool], progress: bool
+        self,
+        graphs: Sequence[Graph],
+        descriptors: NDArray[np.float32],
+        validation: Sequence[Graph],
+        folds: tuple[bool, bool],
+        progress: bool,
     ) -> list[CloudReading]:
-        """Fit with some folds; the readings of the validation graphs."""
+        """Fit with some folds on graphs that are stripped and described; the readings of the validation graphs."""
         features: list[SlotFeature] = []
-        cores = [self._stripped(graph) for graph in graphs]
-        steps: list[list[Folded]] = [[] for _ in graphs]
+        cores = list(graphs)
         for (_, kind), chosen in zip(FOLDS, folds, strict=True):
             if chosen:
-                feature = kind.of(cores)
-                features.append(feature)
-                for done, core in zip(steps, cores, strict=True):
-                    done.append(feature.fold(core))
-                cores = [done[-1].core for done in steps]
+                features.append(feature := kind.of(cores))
+                cores = [feature.fold(core).core for core in cores]
         self.features = SlotFeatures(features)
         self.reader = CloudReader(**self.cloud_parameters)  # type: ignore[arg-type]
-        readings = self._read(graphs, steps, self.reader.fit(cores, progress=progress))
+        clouds = self.reader.fit(cores, progress=progress)
+        cores = [_in_order(cloud) for cloud in clouds]
         held_out = self._read_all(validation, progress=progress)
         if self.schema is not None:
             count = self.features.columns
-            train = [without_columns(reading.core, count) for reading in readings]
+            train = [without_columns(core, count) for core in cores]
             rest = [without_columns(reading.core, count)[0] for reading in held_out]
             own = Attributes.of(self.schema, train, rest, self.latent_dim, self.attributes == "decoded", self.contexts)
             self.features = SlotFeatures([*features, own])
-        self.decoder = self._built(self.reader.dim, max(reading.core.n for reading in [*readings, *held_out]))
-        slots = [_slots(reading, self.features) for reading in readings]
-        self.decoder.fit(slots, self.features.random_axes, self.describe(readings))
+        largest = max(core.n for core in [*cores, *(reading.core for reading in held_out)])
+        self.decoder = self._built(self.reader.dim, largest)
+        slots = [
+            np.concatenate([cloud.balls, self.features.write(core).values], axis=1)  # (n, w)
+            for cloud, core in zip(clouds, cores, strict=True)
+        ]
+        self.decoder.fit(slots, self.features.random_axes, descriptors)
         return held_out
 
     def _built(self, dim: int | str, slots: int) -> LinearDecoder:
@@ -243,11 +252,10 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         """Readings of graphs, given what the folds did and the clouds of the cores that they left."""
         readings = []
         for graph, steps, cloud in zip(graphs, folded, clouds, strict=True):
-            assert cloud.graph is not None
             order = cloud.order
             for step in reversed(steps):
                 order = step.order(order)
-            readings.append(CloudReading(graph.relabel(order), cloud.graph.relabel(cloud.order), cloud.balls))
+            readings.append(CloudReading(graph.relabel(order), _in_order(cloud), cloud.balls))
         return readings
 
     # -- encode -------------------------------------------------------------------------------------------------------
@@ -282,9 +290,13 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
 
     def describe(self, readings: Sequence[CloudReading]) -> NDArray[np.float32]:
         """The descriptors that z holds, (B, h)."""
+        return self._described([self._stripped(reading.ordered) for reading in readings])
+
+    def _described(self, graphs: Sequence[Graph]) -> NDArray[np.float32]:
+        """Of graphs in any numbering, with no more attributes than the model reads."""
         if self.descriptor is None:
-            return np.empty((len(readings), 0), np.float32)
-        return self.descriptor.describe([self._stripped(reading.ordered) for reading in readings])
+            return np.empty((len(graphs), 0), np.float32)
+        return self.descriptor.describe(graphs)
 
     def refined(
         self,
@@ -335,14 +347,23 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
     @torch.inference_mode()
     def decode(self, z: NDArray[np.float32]) -> list[Decoding]:
         check_latent(z, self.latent_dim)
-        return [decoding for begin in range(0, len(z), BATCH) for decoding in self._decode(z[begin : begin + BATCH])]
+        return self._decode_all(z)
 
     @torch.inference_mode()
     def decode_by_rules(self, z: NDArray[np.float32], rules: DecodingRules) -> list[Decoding]:
         """Rules of edges hold for the core; attributes follow them where no node is folded away."""
         check_latent(z, self.latent_dim)
-        parts = (self._decode(z[begin : begin + BATCH], rules) for begin in range(0, len(z), BATCH))
-        return [decoding for part in parts for decoding in part]
+        return self._decode_all(z, rules)
+
+    def _decode_all(self, z: NDArray[np.float32], rules: DecodingRules | None = None) -> list[Decoding]:
+        """In batches of like size, so that small graphs do not cost what large ones do; each is decoded by itself."""
+        if len(z) <= DECODED:
+            return list(self._decode(z, rules))
+        sizes = self.decoder.sizes(torch.from_numpy(z), self.max_nodes)[0].tolist()
+        batches = list(_by_size(sizes, DECODED))
+        found = (decoding for batch in batches for decoding in self._decode(z[batch], rules))
+        by_row = dict(zip((row for batch in batches for row in batch), found, strict=True))
+        return [by_row[row] for row in range(len(z))]
 
     def _decode(self, z: NDArray[np.float32], rules: DecodingRules | None = None) -> Iterator[Decoding]:
         rows = torch.from_numpy(z).to(self.decoder.mean.device)
@@ -350,6 +371,8 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         coefficients = self.decoder.parts(rows).coefficients.cpu().numpy()
         nodes, d = slots.cpu().numpy(), int(self.reader.dim)
         cuts = (asked > sizes).tolist()
+        last = torch.arange(nodes.shape[1], device=sizes.device) == sizes[:, None] - 1  # (B, n)
+        stops = (last & (asked == sizes)[:, None]).float().cpu().numpy()  # of a graph that is cut, no node is the last
         if rules is None:
             cores = graphs_of_balls(nodes[..., :d], sizes.cpu().numpy())
         else:
@@ -362,9 +385,7 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
                 graph, too_large = self.features.read(own[:, d:], coefficients[row], core, self.max_nodes)
             if rules is not None and not self.features.columns:
                 graph = rules.attributes(graph)
-            last = np.zeros(core.n, np.float32)
-            last[-1] = not cut  # of a graph that is cut, no node is the last
-            yield Decoding(graph, own[:, :d], last, cut or too_large)
+            yield Decoding(graph, own[:, :d], stops[row, : core.n], cut or too_large)
 
     # -- state --------------------------------------------------------------------------------------------------------
 
@@ -398,9 +419,10 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         return model
 
 
-def _slots(reading: CloudReading, features: SlotFeatures) -> NDArray[np.float32]:
-    """The slots of one graph, (n, w)."""
-    return np.concatenate([reading.balls, features.write(reading.core).values], axis=1)
+def _in_order(cloud: HyperballCloud) -> Graph:
+    """The graph of a fitted cloud, its nodes in node order."""
+    assert cloud.graph is not None
+    return cloud.graph.relabel(cloud.order)
 
 
 def _by_size(sizes: Sequence[int], batch_size: int) -> Iterator[list[int]]:

@@ -132,17 +132,24 @@ class LinearDecoder(nn.Module):
             offset[:, :end] += number[:, None] * slope[:end].to(offset)
         return offset
 
+    def sizes(self, z: Tensor, limit: int) -> tuple[Tensor, Tensor]:
+        """Numbers of slots (B,), and as they were before a cut at ``limit``."""
+        asked = (z[:, self.described] / self.unit.to(z.device)).round().clamp(1, 2**31).long()
+        return asked.clamp(max=limit), asked
+
     def decode(self, z: Tensor, limit: int) -> tuple[Tensor, Tensor, Tensor]:
         """Slots (B, n, w), zero beyond a graph's size, sizes (B,), and sizes as they were before a cut at ``limit``."""
-        descriptors, sizes, components, _ = self.parts(z)
-        asked = sizes.round().clamp(1, 2**31).long()
-        sizes = asked.clamp(max=limit)
+        descriptors, _, components, _ = self.parts(z)
+        sizes, asked = self.sizes(z, limit)
         n = int(sizes.max()) if len(z) else 0
         mean, axes = self.extended(n)
         end = n * self.width
         # sums of float64, rounded once: neither the batch nor the machine, be it a browser, changes what is decoded
-        offsets = self.expected(descriptors.double(), n) + components.double() @ axes[:, :end].double()
-        slots = (mean[:end].double() + offsets).float().unflatten(1, (n, self.width))  # (B, n, w)
+        offsets = torch.addmm(mean[:end].double(), components.double(), axes[:, :end].double())  # (B, n·w)
+        known = min(n, self.slots) * self.width
+        if self.described:
+            offsets[:, :known] += descriptors.double() @ self.slopes[:, :known].double()
+        slots = offsets.float().unflatten(1, (n, self.width))  # (B, n, w)
         present = torch.arange(n, device=z.device) < sizes[:, None]
         return slots.where(present[..., None], 0), sizes, asked
 

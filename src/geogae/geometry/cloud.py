@@ -58,9 +58,28 @@ def graphs_of_balls(balls: NDArray[np.float32], sizes: NDArray[np.int64]) -> lis
     centers = np.ascontiguousarray(balls[..., :-1], dtype=np.float64)
     with np.errstate(invalid="ignore"):  # a z beyond all reason may give balls that are no numbers: they join nothing
         radii = softplus(balls[..., -1].astype(np.float64))
+    edges, ends = _all_joined(centers, radii, sizes)
+    begins = [0, *ends.tolist()]
     return [
-        Graph.from_sorted_edges(n, _joined(centers[row, :n], radii[row, :n])) for row, n in enumerate(sizes.tolist())
+        Graph.from_sorted_edges(n, edges[begin:end].copy())  # a view would keep the whole batch alive
+        for n, begin, end in zip(sizes.tolist(), begins[:-1], begins[1:], strict=True)
     ]
+
+
+@njit(cache=True, nogil=True)
+def _all_joined(centers, radii, sizes):
+    """The edges of all clouds behind each other, (E, 2), and where those of each end, (B,)."""
+    count = len(sizes)
+    parts = [_joined(centers[b, : sizes[b]], radii[b, : sizes[b]]) for b in range(count)]
+    ends = np.zeros(count, np.int64)
+    total = 0
+    for b in range(count):
+        total += len(parts[b])
+        ends[b] = total
+    edges = np.empty((total, 2), np.int64)
+    for b in range(count):
+        edges[ends[b] - len(parts[b]) : ends[b]] = parts[b]
+    return edges, ends
 
 
 @njit(cache=True, nogil=True)

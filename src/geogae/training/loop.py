@@ -35,6 +35,7 @@ BETAS = (0.9, 0.99)
 RECOVERIES = 3  # returns to the last good state, each with half the step, before training gives up
 DIVERGED = 100.0  # a loss this many times its own recent average counts as divergence
 CHECKPOINT_SECONDS = 60.0  # between checkpoints, unless $GEOGAE_CHECKPOINT_SECONDS says otherwise
+PRECISIONS = ("auto", "float32", "bfloat16")
 CPU_BFLOAT16_TOKENS = 256  # smaller batches spend more on conversions than they save
 
 OPTIMIZERS: dict[str, type[torch.optim.AdamW]] = {"adamw": torch.optim.AdamW, "muon": Muon}
@@ -368,6 +369,11 @@ def deterministic(seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield
+
+
+def in_bfloat16(precision: str, device: torch.device, tokens: float) -> bool:
+    """Whether to train in bfloat16: as ``precision`` says, or with ``"auto"`` where batches of so many tokens gain."""
+    return precision == "bfloat16" or (precision == "auto" and bfloat16_pays(device, tokens))
 
 
 def bfloat16_pays(device: torch.device, tokens: float) -> bool:

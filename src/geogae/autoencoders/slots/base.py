@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from geogae.autoencoders.base import State
@@ -67,6 +68,10 @@ class SlotFeature(ABC):
     def fold(self, graph: Graph) -> Folded | None:
         """The graph in two parts; None if this feature folds nothing away."""
         return None
+
+    def left(self, graph: Graph) -> int:
+        """How many nodes :meth:`fold` leaves."""
+        return graph.n
 
     def unfold(self, core: Graph, limit: int) -> Graph:
         """The inverse of :meth:`fold`, cut at ``limit`` nodes."""
@@ -137,15 +142,18 @@ class SlotFeatures:
 
     def read_core(self, values: Floats, coefficients: Floats, core: Graph) -> Graph:
         """The core with attributes and count columns."""
-        parts, plain, begin = [np.zeros((core.n, 0), np.int64)], core, 0
+        plain, begin = core, 0
+        counts: Ints | None = None
         for feature in self.features:
             own = values[:, begin : begin + feature.width]
             begin += feature.width
             if feature.columns:
-                parts.append(feature.read_counts(own))
+                read = feature.read_counts(own)
+                counts = read if counts is None else np.concatenate([counts, read], axis=1)
             else:
-                plain = feature.read(own, coefficients, plain, np.concatenate(parts, axis=1))
-        return with_columns(plain, np.concatenate(parts, axis=1))
+                known = np.zeros((core.n, 0), np.int64) if counts is None else counts
+                plain = feature.read(own, coefficients, plain, known)
+        return plain if counts is None else with_columns(plain, counts)
 
     def lossy(self, core: Graph) -> str | None:
         """Why an ordered core may not come back whole, or None."""
@@ -175,8 +183,8 @@ def with_columns(graph: Graph, columns: Ints) -> Graph:
     """The graph with further node_categorical columns (n, c)."""
     if not columns.shape[1]:
         return graph
-    own = np.zeros((graph.n, 0), np.int64) if graph.node_categorical is None else graph.node_categorical
-    return graph.with_attributes(node_categorical=np.concatenate([own, columns], axis=1))
+    own = graph.node_categorical
+    return graph.with_attributes(node_categorical=columns if own is None else np.concatenate([own, columns], axis=1))
 
 
 def without_columns(graph: Graph, count: int) -> tuple[Graph, Ints]:
@@ -212,8 +220,17 @@ def within_limit(counts: Ints, limit: int) -> Ints:
 
 def read_counts(values: Floats, limit: int = 2**31 - 1) -> Ints:
     """The counts (n, c) that numbers round to."""
-    with np.errstate(invalid="ignore"):
-        return np.rint(np.fmin(np.fmax(values.astype(np.float64), 0), limit)).astype(np.int64)  # NaN is none
+    return _rounded(values, limit)
+
+
+@njit(cache=True)
+def _rounded(values: Any, limit: int) -> Any:
+    counts = np.empty(values.shape, np.int64)
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            value = values[i, j]
+            counts[i, j] = np.int64(np.rint(min(np.float64(value), np.float64(limit)))) if value > 0 else 0  # NaN is 0
+    return counts
 
 
 def _nothing(n: int) -> SlotValues:

@@ -23,8 +23,6 @@ from geogae.autoencoders.slots.base import (
     SlotValues,
     state_array,
     with_columns,
-    within_limit,
-    without_columns,
     written_counts,
 )
 from geogae.graph import Graph
@@ -62,19 +60,23 @@ class Leaves(SlotFeature):
         kept, rest, slots, counts = _folded(kind_of, hub_of, len(self.kinds))
         return Folded(with_columns(graph.subgraph(kept), counts), kept, rest, slots)
 
+    def left(self, graph: Graph) -> int:
+        kind_of, hub_of = _leaves(graph.n, graph.edges, *_categories(graph), self.kinds)
+        return len(_folded(kind_of, hub_of, len(self.kinds))[0])
+
     def unfold(self, core: Graph, limit: int) -> Graph:
         """The core's nodes, then their leaves in the same order, those of one node kind by kind."""
-        core, counts = without_columns(core, self.columns)
-        counts = within_limit(counts.ravel(), limit - core.n)
-        edges, rows, leaf = _unfolded(core.n, core.edges, counts, len(self.kinds))  # (E + L, 2), (E + L,), (L,)
-        kinds, nodes, arcs = self.kinds[leaf], core.node_categorical, core.edge_categorical
-        if nodes is not None:
-            nodes = np.concatenate([nodes, kinds[:, : self.node_columns]])
+        table, arcs, k = core.node_categorical, core.edge_categorical, len(self.kinds)
+        assert table is not None  # its last columns are the counts
+        edges, rows, leaf = _unfolded(core.edges, table, k, limit - core.n)  # (E + L, 2), (E + L,), (L,)
+        graph, own = Graph.from_sorted_edges(core.n + len(leaf), edges), table.shape[1] - k
+        if not own and arcs is None:
+            return graph
+        kinds = self.kinds[leaf]
+        nodes = np.concatenate([table[:, :own], kinds[:, : self.node_columns]]) if own else None
         if arcs is not None:
             arcs = np.concatenate([arcs, kinds[:, self.node_columns :]])[rows]
-        return Graph.from_sorted_edges(core.n + len(leaf), edges).with_attributes(
-            node_categorical=nodes, edge_categorical=arcs
-        )
+        return graph.with_attributes(node_categorical=nodes, edge_categorical=arcs)
 
     def write(self, core: Graph, counts: Ints) -> SlotValues:
         return written_counts(counts[:, : self.columns])
@@ -162,13 +164,19 @@ def _folded(kind_of: Any, hub_of: Any, kinds: int) -> Any:
 
 
 @njit(cache=True)
-def _unfolded(n: int, edges: Any, counts: Any, kinds: int) -> Any:
+def _unfolded(edges: Any, table: Any, kinds: int, limit: int) -> Any:
     """Edges with those of leaves, in order, the row of each (leaves count behind ``edges``), and kinds of leaves.
 
-    ``counts`` (n · kinds,) are the leaves of each node and kind. Leaves have the highest numbers, so that the edges of
-    a node to its leaves follow those to nodes behind it.
+    The last ``kinds`` columns of ``table`` are the leaves of each node and kind; the last ones beyond ``limit`` are
+    left out. Leaves have the highest numbers, so that the edges of a node to its leaves follow those to nodes behind
+    it.
     """
-    leaves = counts.sum()
+    n, first = len(table), table.shape[1] - kinds
+    leaves = 0
+    for v in range(n):
+        for k in range(kinds):
+            leaves += min(table[v, first + k], limit - leaves)
+    leaves = max(leaves, 0)
     new, rows = np.empty((len(edges) + leaves, 2), np.int64), np.empty(len(edges) + leaves, np.int64)
     kind_of = np.empty(leaves, np.int64)
     e, leaf = 0, 0
@@ -178,7 +186,7 @@ def _unfolded(n: int, edges: Any, counts: Any, kinds: int) -> Any:
             rows[e + leaf] = e
             e += 1
         for k in range(kinds):
-            for _ in range(counts[v * kinds + k]):
+            for _ in range(min(table[v, first + k], leaves - leaf)):
                 new[e + leaf, 0], new[e + leaf, 1] = v, n + leaf
                 rows[e + leaf], kind_of[leaf] = len(edges) + leaf, k
                 leaf += 1

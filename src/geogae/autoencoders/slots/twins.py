@@ -58,6 +58,9 @@ class Twins(SlotFeature):
         further = np.bincount(slot, minlength=len(kept)) - 1
         return Folded(with_columns(graph.subgraph(kept), further[:, None]), kept, rest, slot[rest])
 
+    def left(self, graph: Graph) -> int:
+        return int((twin_classes(graph, self.edge) == np.arange(graph.n)).sum())
+
     def unfold(self, core: Graph, limit: int) -> Graph:
         """The core's nodes, then the further twins of each in the same order."""
         core, counts = without_columns(core, self.columns)

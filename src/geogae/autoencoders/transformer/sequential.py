@@ -44,7 +44,7 @@ from geogae.graph import Graph
 from geogae.metrics import edge_f1
 from geogae.training import ENDS
 from geogae.training.edits import EDITS, Editor
-from geogae.training.loop import OPTIMIZERS, Trainer, bfloat16_pays, deterministic
+from geogae.training.loop import OPTIMIZERS, PRECISIONS, Trainer, deterministic, in_bfloat16
 from geogae.training.stream import EditedGraphs
 
 BATCH = 256  # graphs at a time in encoding and decoding
@@ -166,7 +166,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         check_number("patience", patience, int, 1, optional=True)
         check_number("seed", seed, int, 0, 2**63 - 1)
         check_choice("optimizer", optimizer, OPTIMIZERS)
-        check_choice("precision", precision, ("auto", "float32", "bfloat16"))
+        check_choice("precision", precision, PRECISIONS)
         check_choice("variational", variational, (False, True))
         check_choice("final_norm", final_norm, (False, True))
         check_choice("stop_rule", stop_rule, ("first", "likeliest"))
@@ -224,6 +224,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         self.max_nodes = HEADROOM * max(graph.n for graph in [*graphs, *validation])
         self.network = self._built()
         nodes = float(np.mean([cloud.n for cloud in clouds]))
+        tokens = self.training["batch_size"] * nodes / self.architecture["bundle"]  # of a batch
         edited = self.editing["edits"] > 0
         with self.stream(clouds, validation) if edited else nullcontext(Sequences(clouds, self.schema)) as data:
             trainer = Trainer(
@@ -232,7 +233,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
                 self._objective(),
                 lambda: self._validated(held_out),
                 **self.training,
-                autocast=self._autocast(self.training["batch_size"] * nodes / self.architecture["bundle"]),
+                autocast=in_bfloat16(self.precision, torch_device(self.device), tokens),
                 seed=self.seed,
                 run=session.folder,
                 keep_best=session.keep,
@@ -294,11 +295,6 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         if self.schema is not None and self.attributes == "decoded":
             scores["choice"] = validation_choice(scores, self.schema)
         return scores
-
-    def _autocast(self, tokens: float) -> bool:
-        """Whether to train in bfloat16, by the tokens of a batch."""
-        pays = self.precision == "auto" and bfloat16_pays(torch_device(self.device), tokens)
-        return pays or self.precision == "bfloat16"
 
     # -- read, encode, decode -----------------------------------------------------------------------------------------
 

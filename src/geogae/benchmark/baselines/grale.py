@@ -93,7 +93,7 @@ class Network(nn.Module):
 
     def decode(self, z: Tensor) -> Slots:
         x, pairs = self.decoder(z)  # (b, N, node_dim), (b, N, N, edge_dim)
-        return Slots(
+        written = Slots(
             self.exists(x)[..., 0],
             self.nodes(x),
             self.neighbours(x),
@@ -102,15 +102,17 @@ class Network(nn.Module):
             self.paths(pairs)[..., 0],
             self.embeddings(x),
         )
+        return Slots(*(part.float() for part in written))
 
     def costs(self, slots: Slots, states: Tensor) -> Tensor:
         """C (b, slot, input), which sums to 1 for each graph."""
-        if hasattr(self, "score"):
-            scores = self.score(states)[..., 0]  # (b, N), of the inputs
-            costs = (scores.sort(-1, descending=True).values[:, :, None] - scores[:, None]).abs()
-        else:
-            of_slot, of_input = self.of_slot(slots.embeddings + self.slots), self.of_input(states)
-            costs = torch.cdist(of_slot, of_input, p=1) / MATCHING**0.5
+        with torch.autocast(states.device.type, enabled=False):  # ε is smaller than the steps of bfloat16
+            if hasattr(self, "score"):
+                scores = self.score(states.float())[..., 0]  # (b, N), of the inputs
+                costs = (scores.sort(-1, descending=True).values[:, :, None] - scores[:, None]).abs()
+            else:
+                of_slot, of_input = self.of_slot(slots.embeddings + self.slots), self.of_input(states.float())
+                costs = torch.cdist(of_slot, of_input, p=1) / MATCHING**0.5
         return costs / costs.sum((1, 2), keepdim=True).clamp(min=1e-12)
 
 
@@ -169,13 +171,14 @@ class GRALE(TrainedAutoencoder[Padded]):
         patience: int | None = None,
         validations: int = 20,
         memory_gib: float | None = None,
+        precision: str = "auto",
         device: str = "auto",
         seed: int = 0,
     ) -> None:
         super().__init__(
             latent_dim=latent_dim, attributes=attributes, lr=lr, weight_decay=weight_decay, clip=clip,
             batch_size=batch_size, epochs=epochs, minutes=minutes, core_minutes=core_minutes, patience=patience,
-            validations=validations, memory_gib=memory_gib, device=device, seed=seed,
+            validations=validations, memory_gib=memory_gib, precision=precision, device=device, seed=seed,
         )  # fmt: skip
         for name, value in (("latent_tokens", latent_tokens), ("layers", layers), ("heads", heads)):
             check_number(name, value, int, 1)
@@ -265,7 +268,8 @@ class GRALE(TrainedAutoencoder[Padded]):
     def loss(self, network: nn.Module, batch: Padded) -> dict[str, Tensor]:
         slots, costs = network(batch)
         node_widths = categories(self.schema.node) if self.schema and self.schema.node.width else [1]
-        parts = matched_loss(slots, batch, self.plan(costs), node_widths, self._edge_widths)
+        with torch.autocast(costs.device.type, enabled=False):
+            parts = matched_loss(slots, batch, self.plan(costs), node_widths, self._edge_widths)
         total = torch.stack([WEIGHTS[name] * part for name, part in parts.items()]).sum()
         return {"total": total} | {name: part.detach() for name, part in parts.items()}
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
+
+from geogae.autoencoders.transformer.attention import dot_product_attention
 
 SPECTRUM = 16  # eigenvectors of the Laplacian that the encoder reads
 PATHS = 16  # sines and cosines of a path's length
@@ -36,7 +37,7 @@ class Attention(nn.Module):
             part.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (b, heads, Q or C, width / heads)
             for part in (self.q(queries), self.k(context), self.v(context))
         )
-        return self.out(F.scaled_dot_product_attention(q, k, v, attn_mask=bias).transpose(1, 2).flatten(2))
+        return self.out(dot_product_attention(q, k, v, bias).transpose(1, 2).flatten(2))
 
 
 class FeedForward(nn.Module):

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from geogae.autoencoders.base import Decoding, Reading, check_number, torch_device
+from geogae.autoencoders.transformer.attention import dot_product_attention
 from geogae.benchmark.baselines.features import (
     categories,
     dressed,
@@ -83,7 +84,7 @@ class Attention(nn.Module):
         q, k, v = self.qkv(x).view(b, n, n, 3, self.heads, KEY).unbind(3)  # (b, N, N, heads, KEY)
         q = q.transpose(2, 3).reshape(b * n, self.heads, n, KEY)  # of (i, j): [b·i, head, j]
         k, v = (part.permute(0, 2, 3, 1, 4).reshape(b * n, self.heads, n, KEY) for part in (k, v))  # of (k, i)
-        out = F.scaled_dot_product_attention(q, k, v, attn_mask=penalty)  # scaled by 1 / √KEY
+        out = dot_product_attention(q, k, v, penalty)  # scaled by 1 / √KEY
         out = out.view(b, n, self.heads, n, KEY).transpose(2, 3).flatten(3)  # (b, N, N, heads·KEY)
         x = self.norm(x + self.drop(self.out(out)))
         return self.last_norm(x + self.drop(self.feedforward(x)))
@@ -158,7 +159,7 @@ class Network(nn.Module):
         nodes = F.pad(batch.nodes, (0, 0, 1, 0))  # (b, N + 1, F)
         x = self.of_pair(pairs) + self.of_i(nodes)[:, :, None] + self.of_j(nodes)[:, None]
         x = self.encoder(x, F.pad(is_real(batch.sizes, n), (1, 0), value=True))  # (b, N + 1, N + 1, d)
-        latent = self.latent(x[:, 0, 0].relu())
+        latent = self.latent(x[:, 0, 0].relu()).float()
         mu, log_var = latent.chunk(2, -1) if self.variational else (latent, None)
         return mu, log_var, x.diagonal(dim1=1, dim2=2).transpose(1, 2)[:, 1:]
 
@@ -172,10 +173,10 @@ class Network(nn.Module):
         x = self.of_z(self.from_z(z))[:, None, None]
         x = x + self.of_position_i(positions)[:, :, None] + self.of_position_j(positions)[:, None]
         x = self.decoder(x, real)  # (b, N, N, d)
-        pairs = self.edge(x)
+        pairs = self.edge(x).float()
         pairs = (pairs + pairs.transpose(1, 2)) / 2
         off_diagonal = 1 - torch.eye(pairs.shape[1], device=pairs.device)
-        nodes = self.node(x.diagonal(dim1=1, dim2=2).transpose(1, 2))
+        nodes = self.node(x.diagonal(dim1=1, dim2=2).transpose(1, 2)).float()
         return Written(pairs[..., 0] * off_diagonal, nodes, pairs[..., 1:])
 
     def forward(self, batch: Pairs, ordered: bool) -> tuple[Written, Tensor | None, Tensor, Tensor, Tensor | None]:
@@ -185,10 +186,12 @@ class Network(nn.Module):
         z = mu if log_var is None else mu + (log_var / 2).exp() * torch.randn_like(mu)
         table, permutation = positions(n, z.device).expand(len(z), -1, -1), None
         if ordered:
-            scores = self.scores(states + NOISE * torch.randn_like(states), real)
-            permutation = soft_permutation(scores, real)
-            table = permutation @ table
-        return self.decode(z, table, real), permutation, self.size(z)[:, 0], mu, log_var
+            with torch.autocast(z.device.type, enabled=False):  # near scores have one value in bfloat16
+                states = states.float()
+                scores = self.scores(states + NOISE * torch.randn_like(states), real)
+                permutation = soft_permutation(scores, real)
+                table = permutation @ table
+        return self.decode(z, table, real), permutation, self.size(z)[:, 0].float(), mu, log_var
 
 
 def is_real(sizes: Tensor, n: int) -> Tensor:
@@ -260,13 +263,14 @@ class PIGVAE(TrainedAutoencoder[Pairs]):
         patience: int | None = None,
         validations: int = 20,
         memory_gib: float | None = None,
+        precision: str = "auto",
         device: str = "auto",
         seed: int = 0,
     ) -> None:
         super().__init__(
             latent_dim=latent_dim, attributes=attributes, lr=lr, weight_decay=weight_decay, clip=clip,
             batch_size=batch_size, epochs=epochs, minutes=minutes, core_minutes=core_minutes, patience=patience,
-            validations=validations, memory_gib=memory_gib, device=device, seed=seed,
+            validations=validations, memory_gib=memory_gib, precision=precision, device=device, seed=seed,
         )  # fmt: skip
         for name, value in (("hidden", hidden), ("layers", layers), ("heads", heads), ("feedforward", feedforward)):
             check_number(name, value, int, 1)

@@ -129,7 +129,7 @@ class Network(nn.Module):
     def forward(self, batch: Blocks) -> tuple[list[Tensor], Tensor]:
         """Logits of all block diagonals, (b, t + 1, B·B, 2) each, and the last one's embeddings (b, length, E)."""
         diagonals = list(islice(self.decode(self.encode(batch)), batch.length))
-        return [logits for logits, _ in diagonals], diagonals[-1][1]
+        return [logits.float() for logits, _ in diagonals], diagonals[-1][1].float()
 
     def encode(self, batch: Blocks) -> Tensor:
         """z, (b, E), from the main diagonal to the corner; smaller graphs join where their own begins."""
@@ -203,13 +203,14 @@ class ReGAE(TrainedAutoencoder[Blocks]):
         patience: int | None = None,
         validations: int = 20,
         memory_gib: float | None = None,
+        precision: str = "auto",
         device: str = "auto",
         seed: int = 0,
     ) -> None:
         super().__init__(
             latent_dim=latent_dim, attributes=attributes, lr=lr, weight_decay=weight_decay, clip=clip,
             batch_size=batch_size, epochs=epochs, minutes=minutes, core_minutes=core_minutes, patience=patience,
-            validations=validations, memory_gib=memory_gib, device=device, seed=seed,
+            validations=validations, memory_gib=memory_gib, precision=precision, device=device, seed=seed,
         )  # fmt: skip
         if latent_dim % 2:
             raise GeoGAEError(f"latent_dim={latent_dim} must be even: the decoder splits z in two")

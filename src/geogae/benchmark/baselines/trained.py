@@ -35,7 +35,7 @@ from geogae.benchmark.baselines.memory import OutOfMemory, memory_limit, shapes_
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 from geogae.metrics import evaluate
-from geogae.training.loop import Trainer, deterministic
+from geogae.training.loop import PRECISIONS, Trainer, deterministic, in_bfloat16
 
 VALIDATED = 256  # validation graphs that are decoded each time, at most …
 VALIDATED_PAIRS = 1 << 21  # … and pairs of their nodes, lest validation takes the time of training
@@ -88,6 +88,7 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
         patience: int | None,
         validations: int,
         memory_gib: float | None,
+        precision: str,
         device: str,
         seed: int,
     ) -> None:
@@ -104,11 +105,13 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
         check_number("validations", validations, int, 1)
         check_number("memory_gib", memory_gib, float, 0, optional=True)
         check_number("seed", seed, int, 0)
+        check_choice("precision", precision, PRECISIONS)
         check_device(device)
         self.latent_dim, self.attributes = latent_dim, attributes
         self.lr, self.weight_decay, self.clip, self.batch_size = lr, weight_decay, clip, batch_size
         self.epochs, self.minutes, self.core_minutes, self.patience = epochs, minutes, core_minutes, patience
-        self.validations, self.memory_gib, self.device, self.seed = validations, memory_gib, device, seed
+        self.validations, self.memory_gib, self.precision = validations, memory_gib, precision
+        self.device, self.seed = device, seed
         self.facts: dict[str, Any] = {}
         self.schema: Schema | None = None
 
@@ -131,7 +134,10 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
 
     @abstractmethod
     def loss(self, network: nn.Module, batch: B) -> dict[str, Tensor]:
-        """``"total"`` and its parts; random numbers are drawn from torch's own generator."""
+        """``"total"`` and its parts; random numbers are drawn from torch's own generator.
+
+        The network may compute in bfloat16; what it gives is compared with the truth in float32.
+        """
 
     @abstractmethod
     def codes(self, batch: B) -> Tensor:
@@ -171,6 +177,7 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
             patience=self.patience,
             weight_decay=self.weight_decay,
             clip=self.clip,
+            autocast=self._autocast(np.mean(data.sizes)),
             seed=self.seed,
             run=session.folder,
             keep_best=session.keep,
@@ -216,11 +223,16 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
             measured["choice"] = evaluate(true, [decoding.graph for decoding in helped])["f1"]
         return measured
 
+    def _autocast(self, nodes: float) -> bool:
+        """Whether training on graphs of so many nodes is in bfloat16."""
+        return in_bfloat16(self.precision, torch_device(self.device), self.batch_size * nodes)
+
     # -- memory -------------------------------------------------------------------------------------------------------
 
     def predicted_bytes(self, n: int, batch_size: int) -> int:
         """The peak of a training step on graphs of n nodes; see :func:`training_bytes`."""
-        with shapes_only():
+        device = torch_device(self.device).type
+        with shapes_only(), torch.autocast(device, torch.bfloat16, enabled=self._autocast(n)):
             network, batch = self.build(n).train(), self.blank(n, batch_size)
             return training_bytes(network, lambda: self.loss(network, batch)["total"])
 
