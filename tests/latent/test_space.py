@@ -35,8 +35,8 @@ def molecules() -> GeoGAE:
 
 
 @pytest.fixture(scope="module")
-def searched(molecules: GeoGAE) -> GeoGAE:
-    """The same molecules with the prior that is fastest: a search asks it again and again."""
+def gaussian(molecules: GeoGAE) -> GeoGAE:
+    """The same molecules with the prior that is fastest, and the same on every machine: no clock ends its fit."""
     from geogae.formats.chem import from_smiles
 
     graphs = [from_smiles(smiles, hydrogens="implied") for smiles in SMILES]
@@ -96,38 +96,38 @@ def test_paths_have_their_ends(molecules: GeoGAE) -> None:
     assert (to_smiles(way[0]), to_smiles(way[-1])) == ("CCO", "c1ccccc1")
 
 
-def test_optimising_finds_better_and_resumes(searched: GeoGAE, tmp_path) -> None:
+def test_optimising_finds_better_and_resumes(gaussian: GeoGAE, tmp_path) -> None:
     asked: list[str] = []
 
     def score(graph: Graph) -> float:
         asked.append(repr(graph))
         return float(graph.n)
 
-    whole = searched.optimise(score, budget=60, start=["CC=O", "CCO"], seed=3, file=tmp_path / "whole.jsonl")
+    whole = gaussian.optimise(score, budget=60, start=["CC=O", "CCO"], seed=3, file=tmp_path / "whole.jsonl")
     assert whole.calls <= 60 and len(asked) == whole.calls
     assert whole.best[0].score > 3
     assert [row["best"] for row in whole.history] == sorted(row["best"] for row in whole.history)
     lines = (tmp_path / "whole.jsonl").read_text().splitlines()
     (tmp_path / "part.jsonl").write_text("\n".join(lines[: len(lines) // 2]) + "\n" + '{"key": "cut')
     asked.clear()
-    resumed = searched.optimise(score, 60, ["CC=O", "CCO"], seed=3, file=tmp_path / "part.jsonl", resume=True)
+    resumed = gaussian.optimise(score, 60, ["CC=O", "CCO"], seed=3, file=tmp_path / "part.jsonl", resume=True)
     assert len(asked) == whole.calls - len(lines) // 2
     assert [f.score for f in resumed.best] == [f.score for f in whole.best]
     with pytest.raises(GeoGAEError, match="holds a search already"):
-        searched.optimise(score, 60, file=tmp_path / "part.jsonl")
+        gaussian.optimise(score, 60, file=tmp_path / "part.jsonl")
 
 
-def test_scores_that_fail_are_reported(searched: GeoGAE, caplog) -> None:
+def test_scores_that_fail_are_reported(gaussian: GeoGAE, caplog) -> None:
     def sometimes(graph: Graph) -> float:
         if graph.n % 2:
             raise ZeroDivisionError("odd")
         return float("nan") if graph.n == 4 else graph.n
 
-    found = searched.optimise(sometimes, budget=30, start=SMILES[:12])
+    found = gaussian.optimise(sometimes, budget=30, start=SMILES[:12])
     assert found.failed > 0 and ("odd" in found.reason or "nan" in found.reason)
     assert all(np.isfinite(one.score) for one in found.best)
     with pytest.raises(GeoGAEError, match="no number for any"):
-        searched.optimise(lambda graph: float("nan"), budget=10)
+        gaussian.optimise(lambda graph: float("nan"), budget=10)
 
 
 def test_a_model_comes_back_with_its_prior(molecules: GeoGAE, tmp_path) -> None:
@@ -173,16 +173,16 @@ def test_rules_are_learned() -> None:
     assert is_connected(Graph(1, [])) and not is_connected(Graph(4, [[0, 1], [1, 2], [0, 2]]))
 
 
-def test_a_decoder_keeps_rules(molecules: GeoGAE) -> None:
-    plain = molecules.sample(200, seed=2, details=True)
-    kept = molecules.sample(200, seed=2, keep_rules=True, details=True)
+def test_a_decoder_keeps_rules(gaussian: GeoGAE) -> None:
+    plain = gaussian.sample(200, seed=2, details=True)
+    kept = gaussian.sample(200, seed=2, keep_rules=True, details=True)
     np.testing.assert_array_equal(kept.z, plain.z)
-    assert molecules.rules_ is not None and plain.broken and not kept.broken
+    assert gaussian.rules_ is not None and plain.broken and not kept.broken
     for one, other in zip(plain.graphs, kept.graphs, strict=True):
-        if molecules.rules_.broken(one) is None:  # a draw that obeys them already is left alone
+        if gaussian.rules_.broken(one) is None:  # a draw that obeys them already is left alone
             assert one == other
-    way = molecules.interpolate("CCO", "c1ccccc1", steps=5, keep_rules=True)
-    assert all(molecules.rules_.broken(graph) is None for graph in way)
+    way = gaussian.interpolate("CCO", "c1ccccc1", steps=5, keep_rules=True)
+    assert all(gaussian.rules_.broken(graph) is None for graph in way)
 
 
 def test_rules_choose_the_best_supported_graph() -> None:
