@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from geogae.errors import GeoGAEError
 from geogae.progress import Meter
 from geogae.training.checkpoint import load_checkpoint, save_checkpoint
+from geogae.training.loop import bfloat16_pays
 
 BATCH = 256
 WARM = 100  # steps until Adam's full step is reached
@@ -71,11 +72,12 @@ class Trainer:
         self.average = copy.deepcopy(network)
         self.best = copy.deepcopy(network)
         self.best_loss = math.inf
-        self.adam = torch.optim.AdamW(network.parameters(), lr=rate, betas=(0.9, 0.98), weight_decay=decay)
+        self.adam = torch.optim.AdamW(network.parameters(), lr=rate, betas=(0.9, 0.98), weight_decay=decay, fused=True)
         order = torch.randperm(len(data[0]), generator=torch.Generator().manual_seed(seed))
         count = min(round(HELD_OUT * len(order)), MOST_HELD_OUT)
         self.held_out = [part[order[:count]] for part in data] if count >= LEAST_HELD_OUT else data
         self.data = [part[order[count:]] for part in data] if count >= LEAST_HELD_OUT else data
+        self.autocast = bfloat16_pays(torch.device("cpu"), BATCH)
         self.step, self.spent, self.history = 0, 0.0, list[dict[str, float]]()
 
     def run(self, checkpoint: Path | None, progress: bool) -> list[dict[str, float]]:
@@ -104,7 +106,8 @@ class Trainer:
         falling = 1.0 if done < 0.3 else 0.5 * (1 + math.cos(math.pi * min(1.0, (done - 0.3) / 0.7)))
         for group in self.adam.param_groups:
             group["lr"] = self.rate * min(1.0, (self.step + 1) / WARM) * falling
-        loss = self.loss(self.network, [part[rows] for part in self.data], generator)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.autocast):
+            loss = self.loss(self.network, [part[rows] for part in self.data], generator)
         self.adam.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), 5.0)
@@ -112,8 +115,7 @@ class Trainer:
         self.step += 1
         keep = min(SMOOTH, (1 + self.step) / (10 + self.step))
         with torch.no_grad():
-            for average, current in zip(self.average.parameters(), self.network.parameters(), strict=True):
-                average.lerp_(current, 1 - keep)
+            torch._foreach_lerp_(list(self.average.parameters()), list(self.network.parameters()), 1 - keep)
         return loss.item()
 
     @torch.inference_mode()

@@ -27,7 +27,8 @@ from geogae.latent.prior import Given, Prior, check_rows, normal_log_density, pr
 
 BLUR = 0.03  # deviation around each z, in units of the deviation of each number
 DENOISE = 0.2  # deviation of the noise that draws are freed from, in the same units
-WIDTH, EACH, BLOCKS = 512, 8, 4  # hidden units at most, and for each number of z beside 64
+NARROW, WIDE, MANY = 512, 1024, 20_000  # hidden units at most, for few z and for many
+EACH, BLOCKS = 8, 4  # hidden units for each number of z beside 64
 TIMES = 32  # frequencies that a time is written with
 EVEN = 0.2  # power of its deviation that each number is divided by: with 1 all would be alike
 BACK = 2  # corrections of a step backwards
@@ -44,9 +45,8 @@ Steps = Sequence[tuple[float, float]]  # of time
 class FlowNetwork(nn.Module):
     """Predicts x1 (B, m) from x (B, m), the time (B,) and conditions (B, c)."""
 
-    def __init__(self, m: int, given: int = 0) -> None:
+    def __init__(self, m: int, width: int, given: int = 0) -> None:
         super().__init__()
-        width = min(WIDTH, 64 + EACH * m)
         self.frequencies: Tensor
         self.register_buffer("frequencies", torch.exp(torch.linspace(0, math.log(1000), TIMES)), persistent=False)
         self.when = nn.Sequential(nn.Linear(2 * TIMES + given, width // 4), nn.SiLU())
@@ -58,12 +58,15 @@ class FlowNetwork(nn.Module):
         self.last = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, m))
 
     def forward(self, x: Tensor, t: Tensor, given: Tensor | None = None) -> Tensor:
+        """Under autocast the blocks compute in bfloat16; x and what is predicted keep all their digits."""
         angles = t[:, None] * self.frequencies  # (B, TIMES)
         when = self.when(torch.cat([angles.sin(), angles.cos(), *([] if given is None else [given])], dim=1))
-        hidden = self.first(x)  # (B, width)
+        with torch.autocast(x.device.type, enabled=False):
+            hidden = self.first(x)  # (B, width)
         for norm, shift, inner, outer in zip(self.norms, self.shifts, self.inner, self.outer, strict=True):
             hidden = hidden + outer(nn.functional.silu(inner(norm(hidden)) + shift(when)))
-        return self.last(hidden)
+        with torch.autocast(x.device.type, enabled=False):
+            return self.last(hidden.float())
 
 
 class FlowPrior(Prior):
@@ -110,7 +113,8 @@ class FlowPrior(Prior):
         data.append(torch.from_numpy((values - self.given_center) / self.given_scale).float())
         with torch.random.fork_rng():
             torch.manual_seed(seed)
-            self.network = FlowNetwork(self.m, 2 * len(self.conditions))
+            width = WIDE if len(rows) >= MANY else NARROW
+            self.network = FlowNetwork(self.m, min(width, 64 + EACH * self.m), 2 * len(self.conditions))
         self.history = fit_network(
             self.network, data, _error, core_minutes=core_minutes, rate=RATE, decay=DECAY, seed=seed,
             checkpoint=None if checkpoint is None else Path(checkpoint), resume=resume, progress=progress,
@@ -275,7 +279,8 @@ class FlowPrior(Prior):
         names = ("basis", "center", "scale", "given_center", "given_scale")
         own = [state.tensors[name].numpy() for name in names]
         prior.basis, prior.center, prior.scale, prior.given_center, prior.given_scale = own
-        prior.network = FlowNetwork(prior.m, 2 * len(prior.conditions))
+        width = len(state.tensors["network.first.weight"])
+        prior.network = FlowNetwork(prior.m, width, 2 * len(prior.conditions))
         prior.network.load_state_dict(dict(parts_of(state.tensors, "network.")))
         prior.network.eval()
         return prior

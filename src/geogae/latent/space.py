@@ -178,7 +178,7 @@ class LatentSpace:
         graphs_of = self._decoder(keep_rules)
 
         def decode(u: NDArray[np.float64]) -> list[tuple[Graph, str, Any] | None]:
-            return [self._candidate(graph, molecules) for graph in graphs_of(prior.from_normal(u))]
+            return [self._candidate(graph, molecules) for graph in graphs_of(prior.denoised(prior.from_normal(u)))]
 
         how: dict[str, Any] = {"file": file, "resume": resume, "progress": progress, "changes": changes}
         return optimise(function, decode, starts, budget=budget, seed=seed, **how)
