@@ -45,7 +45,7 @@ def test_by_example() -> None:
 )
 def test_what_is_left(graph: Graph, nodes: int, leaves: list[int]) -> None:
     core = PLAIN.fold(graph).core
-    assert core.n == nodes and counts(core) == leaves
+    assert core.n == PLAIN.left(graph) == nodes and counts(core) == leaves
 
 
 @given(graphs(attributed=False))

@@ -54,6 +54,7 @@ def test_there_and_back_with_categories(some: list[Graph], seed: int) -> None:
     twins = Twins.of(some)
     for graph in some:
         folded = twins.fold(graph)
+        assert twins.left(graph) == folded.core.n
         order = np.random.default_rng(seed).permutation(folded.core.n)
         bare = graph.with_attributes()
         back = twins.unfold(folded.core.relabel(order), graph.n)

@@ -1,7 +1,8 @@
 import pytest
 import torch
+import torch.nn.functional as F
 
-from geogae.autoencoders.transformer.attention import EncoderLayer, head_dim, rope, rotate
+from geogae.autoencoders.transformer.attention import EncoderLayer, dot_product_attention, head_dim, rope, rotate
 from geogae.errors import GeoGAEError
 
 
@@ -25,6 +26,23 @@ def test_rope_turns_by_position_times_frequency():
 def test_position_zero_is_not_turned():
     x = torch.randn(1, 6, generator=torch.Generator().manual_seed(0))
     assert torch.equal(rotate(x, rope(1, 6, torch.device("cpu"))), x)
+
+
+@pytest.mark.parametrize("kind", ["all", "causal", "truth values", "numbers"])
+@pytest.mark.parametrize("length", [1, 7, 39, 60])  # plain products below 40 tokens in float32
+def test_attention_is_that_of_torch(length, kind):
+    generator = torch.Generator().manual_seed(length)
+    query, key, value = torch.randn(3, 2, 4, length, 8, generator=generator)
+    allowed = torch.rand(2, 1, length, length, generator=generator) > 0.5
+    allowed |= torch.eye(length, dtype=torch.bool)
+    mask = {"truth values": allowed, "numbers": torch.where(allowed, 0.5, -3.0)}.get(kind)
+    found = dot_product_attention(query, key, value, mask, causal=kind == "causal")
+    expected = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=kind == "causal")
+    assert torch.allclose(found, expected, atol=1e-6)
+    halves = [part.bfloat16() for part in (query, key, value)]
+    low = None if mask is None or mask.dtype == torch.bool else mask.bfloat16()
+    coarse = dot_product_attention(*halves, mask if low is None else low, causal=kind == "causal")
+    assert coarse.dtype == torch.bfloat16 and (coarse.float() - expected).abs().max() < 0.05
 
 
 def test_an_encoder_layer_gives_the_same_rows_whether_or_not_others_are_asked_for():

@@ -39,6 +39,21 @@ def test_z_depends_on_its_graph_alone(method: str) -> None:
     assert model.decode(z)[2].graph == model.decode(z[2:3])[0].graph
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_losses_in_bfloat16_are_near_those_in_float32(method: str) -> None:
+    model = prepared(method, graphs())
+    batch = model.collate(model.training_readings(graphs()))
+    losses = []
+    for coarse in (False, True):
+        torch.manual_seed(0)  # of the noise
+        with torch.autocast("cpu", torch.bfloat16, enabled=coarse):
+            parts = model.loss(model.network, batch)
+        assert all(part.dtype == torch.float32 for part in parts.values())
+        losses.append({name: part.item() for name, part in parts.items()})
+    for name, value in losses[0].items():
+        assert value == pytest.approx(losses[1][name], rel=0.05, abs=0.02), name
+
+
 @pytest.mark.parametrize("attributes", ["ignored", "decoded"])
 @pytest.mark.parametrize("method", METHODS)
 def test_state_and_back(method: str, attributes: str) -> None:
