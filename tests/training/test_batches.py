@@ -25,14 +25,6 @@ def test_an_epoch_has_every_graph_once(batch_size: int) -> None:
     assert sorted(map(len, batches))[1:] == [batch_size] * (len(batches) - 1)  # one may be smaller
 
 
-@pytest.mark.parametrize("nodes", [1, 40, 200, 10**6])
-def test_large_graphs_go_in_smaller_batches(nodes: int) -> None:
-    batches = epoch_batches(SIZES, 32, seed=3, epoch=2, nodes=nodes)
-    assert sorted(graph for batch in batches for graph in batch) == list(range(len(SIZES)))
-    assert all(len(batch) <= 32 and (len(batch) == 1 or len(batch) * SIZES[batch].max() <= nodes) for batch in batches)
-    assert (batches == epoch_batches(SIZES, 32, seed=3, epoch=2)) == (nodes == 10**6)
-
-
 def test_batches_depend_on_seed_and_epoch_alone() -> None:
     def batches(seed: int, epoch: int) -> list[list[int]]:
         return epoch_batches(SIZES, 32, seed, epoch)

@@ -33,31 +33,13 @@ class Stream(Protocol):
     def epoch(self, number: int) -> Source: ...
 
 
-def epoch_batches(
-    sizes: NDArray[np.int64], batch_size: int, seed: int, epoch: int, nodes: int | None = None
-) -> list[list[int]]:
-    """The batches of an epoch, a function of seed and epoch alone: shuffled, alike in size within a batch.
-
-    With ``nodes`` a batch of several graphs has at most so many, padding included: large graphs go in small batches.
-    """
+def epoch_batches(sizes: NDArray[np.int64], batch_size: int, seed: int, epoch: int) -> list[list[int]]:
+    """The batches of an epoch, a function of seed and epoch alone: shuffled, alike in size within a batch."""
     random = np.random.default_rng([seed, epoch])
     shuffled = random.permutation(len(sizes))
     batches = []
     for begin in range(0, len(shuffled), _POOL * batch_size):
         pool = shuffled[begin : begin + _POOL * batch_size]
         pool = pool[np.argsort(sizes[pool], kind="stable")]
-        batches += _cut(pool, sizes[pool], batch_size, nodes)
+        batches += [pool[b : b + batch_size].tolist() for b in range(0, len(pool), batch_size)]
     return [batches[b] for b in random.permutation(len(batches))]
-
-
-def _cut(pool: NDArray[np.int64], sizes: NDArray[np.int64], batch_size: int, nodes: int | None) -> list[list[int]]:
-    """Graphs in ascending order of size as batches of at most ``batch_size`` graphs and ``nodes`` nodes."""
-    if nodes is None:
-        return [pool[b : b + batch_size].tolist() for b in range(0, len(pool), batch_size)]
-    batches: list[list[int]] = [[]]
-    for graph, size in zip(pool.tolist(), sizes.tolist(), strict=True):
-        last = batches[-1]
-        if last and (len(last) == batch_size or (len(last) + 1) * size > nodes):
-            batches.append([])
-        batches[-1].append(graph)
-    return batches

@@ -160,10 +160,9 @@ EDITS: dict[str, tuple[Edit, ...]] = {
 class Editor:
     """Copy number k of the training graphs: a function of ``seed`` and k alone.
 
-    A copy is of a graph that is drawn with a probability proportional to its size: large graphs are few, hard to learn
-    and count most in the vertex-weighted F1. It has 0 to ``edits`` edits of the given ``kinds``, each kind equally
-    often, and no more nodes than the largest training graph. No copy is one of the ``excluded`` graphs, whatever the
-    attributes and the numbering, unless that is a training graph, too.
+    A copy has 0 to ``edits`` edits of the given ``kinds``, each kind equally often. It has no more nodes than the
+    largest training graph. No copy is one of the ``excluded`` graphs, whatever the attributes and the numbering, unless
+    that is a training graph, too.
     """
 
     def __init__(
@@ -185,7 +184,6 @@ class Editor:
         self.edits, self.kinds, self.seed = edits, kinds, seed
         self.places = Places(graphs)
         self.most = max(graph.n for graph in graphs)
-        self.weights = np.cumsum([graph.n for graph in graphs]).tolist()
         self.suspects = {_invariant(graph) for graph in excluded}
         known = {_form(graph) for graph in graphs if _invariant(graph) in self.suspects}
         self.excluded = {_form(graph) for graph in excluded} - known
@@ -193,8 +191,7 @@ class Editor:
     def copy(self, number: int) -> Graph:
         random = Random(f"{self.seed} {number}")
         for _ in range(REDRAWS):
-            [chosen] = random.choices(range(len(self.weights)), cum_weights=self.weights)
-            draft = Draft.of(self.places, chosen, self.most)
+            draft = Draft.of(self.places, random.randrange(len(self.places.graphs)), self.most)
             for _ in range(random.randint(0, self.edits)):
                 random.choice(EDITS[random.choice(self.kinds)])(draft, self.places, random)
             graph = draft.graph(self.places)

@@ -16,7 +16,6 @@ from pathlib import Path
 from threading import current_thread, main_thread
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -81,7 +80,6 @@ class Trainer:
         *,
         lr: float,
         batch_size: int,
-        batch_nodes: int | None = None,
         optimizer: str = "adamw",
         epochs: int | None,
         minutes: float | None,
@@ -100,13 +98,13 @@ class Trainer:
         if epochs is None and minutes is None and core_minutes is None:
             raise GeoGAEError("training needs an end: give epochs, minutes or core_minutes")
         self.model, self.data, self.loss, self.validate = model, data, loss, validate
-        self.lr, self.batch_size, self.batch_nodes = lr, batch_size, batch_nodes
+        self.lr, self.batch_size = lr, batch_size
         self.epochs, self.minutes, self.core_minutes = epochs, minutes, core_minutes
         self.validations, self.patience, self.clip, self.autocast = validations, patience, clip, autocast
         self.seed, self.run_folder, self.keep_best, self.show = seed, run, keep_best, progress
         self.peers = peers or Processes()
         self.settings: dict[str, Any] = {"lr": lr, "batch_size": batch_size, "weight_decay": weight_decay, "seed": seed}
-        self.settings |= {"optimizer": optimizer, "batch_nodes": batch_nodes}
+        self.settings |= {"optimizer": optimizer}
         self.settings |= {"graphs": len(data), "nodes": int(data.sizes.sum())}
         self.device = next(model.parameters()).device
         self.wrapped = self.peers.wrap(model)
@@ -120,8 +118,7 @@ class Trainer:
         self.source: Source | None = None  # of this epoch
         self.batches: list[list[int]] = []
         self.batches_of = -1  # the epoch that they are of
-        nodes_per_epoch = len(data) * float(np.mean(data.sizes))
-        self.steps_per_epoch = math.ceil(max(len(data) / batch_size, nodes_per_epoch / (batch_nodes or math.inf)))
+        self.steps_per_epoch = math.ceil(len(data) / batch_size)
 
     # -- the loop ---------------------------------------------------------------------------------------------------
 
@@ -169,7 +166,7 @@ class Trainer:
         at = self.at
         if self.source is None or self.batches_of != at.epoch:
             self.source = self.epoch_of(at.epoch)
-            self.batches = epoch_batches(self.source.sizes, self.batch_size, self.seed, at.epoch, self.batch_nodes)
+            self.batches = epoch_batches(self.source.sizes, self.batch_size, self.seed, at.epoch)
             self.batches_of = at.epoch
         chosen = self.batches[at.cursor]
         batch = self.source[self.peers.share(chosen)].to(self.device)

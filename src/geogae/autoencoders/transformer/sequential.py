@@ -87,7 +87,6 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         lr: the optimizer's step at its largest; warm-up before, half a cosine after.
         weight_decay: the optimizer's.
         batch_size: graphs in a batch, over all processes.
-        batch_nodes: nodes in a batch of several graphs, at most; large graphs then go in smaller batches.
         epochs: training ends after so many, or …
         minutes: … after so many by the clock, or …
         core_minutes: … after so many of processor time, over all threads, whichever comes first.
@@ -132,7 +131,6 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         lr: float = 1e-3,
         weight_decay: float = 0.0,
         batch_size: int = 32,
-        batch_nodes: int | None = None,
         epochs: int | None = 200,
         minutes: float | None = None,
         core_minutes: float | None = None,
@@ -162,7 +160,6 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         for name, weight in (weights | {"weight_decay": weight_decay}).items():
             check_number(name, weight, float, 0)
         check_number("lr", lr, float, 1e-12)
-        check_number("batch_nodes", batch_nodes, int, 1, optional=True)
         check_number("epochs", epochs, int, 1, optional=True)
         check_number("minutes", minutes, float, 1e-3, optional=True)
         check_number("core_minutes", core_minutes, float, 1e-3, optional=True)
@@ -205,8 +202,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
             "kl_weight": kl_weight, "kl_epochs": kl_epochs, "rho": rho, "feature_weight": feature_weight,
         }  # fmt: skip
         self.training: dict[str, Any] = {
-            "optimizer": optimizer, "lr": lr, "weight_decay": weight_decay, "batch_size": batch_size,
-            "batch_nodes": batch_nodes, "epochs": epochs,
+            "optimizer": optimizer, "lr": lr, "weight_decay": weight_decay, "batch_size": batch_size, "epochs": epochs,
             "minutes": minutes, "core_minutes": core_minutes, "patience": patience, "validations": validations,
         }  # fmt: skip
         self.editing: dict[str, Any] = {"edits": edits, "kinds": edit_kinds.split("+")}
