@@ -17,7 +17,7 @@ from geogae.progress import Meter
 from geogae.training.checkpoint import load_checkpoint, save_checkpoint
 from geogae.training.loop import bfloat16_pays
 
-BATCH = 256
+BATCH = 512
 WARM = 100  # steps until Adam's full step is reached
 SMOOTH = 0.998  # weights are averaged over about 1 / (1 - SMOOTH) steps
 HELD_OUT, LEAST_HELD_OUT = 0.05, 8  # rows that choose when to stop
