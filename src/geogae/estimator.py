@@ -9,7 +9,6 @@ import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from torch.linalg import LinAlgError  # type: ignore[attr-defined]  # torch's manual has it here
 
-from geogae import autoencoders, pretrained
+from geogae import autoencoders
 from geogae.autoencoders import Autoencoder, Decoding, Session, State
 from geogae.autoencoders.base import as_vectors, check_jobs, check_number
 from geogae.errors import GeoGAEError
@@ -27,6 +26,7 @@ from geogae.graph import Graph
 from geogae.latent.space import LatentSpace
 from geogae.model_folder import CONFIG, load_folder, save_folder
 from geogae.parameters import ArchitectureParameters
+from geogae.sharing import SharedModels
 from geogae.training.distributed import Processes
 
 if TYPE_CHECKING:
@@ -38,7 +38,13 @@ if TYPE_CHECKING:
 log = logging.getLogger("geogae")
 
 
-class GeoGAE(LatentSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ArchitectureParameters):  # type: ignore[misc]
+class GeoGAE(
+    LatentSpace,
+    SharedModels,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # scikit-learn has no types
+    TransformerMixin,  # type: ignore[misc]
+    ArchitectureParameters,
+):
     """A graph autoencoder: whole graphs to vectors of ``latent_dim`` numbers and back.
 
     Parameters:
@@ -222,27 +228,6 @@ class GeoGAE(LatentSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Arc
         state, prior = autoencoder.state(), self._prior_state()
         config = {"params": self.get_params(), "facts": dict(state.facts), **prior.facts}
         save_folder(path, config, {**state.tensors, **prior.tensors})
-
-    @classmethod
-    def pretrained(cls, name: str | None = None, *, device: str = "auto") -> Any:
-        """A model that comes with the package, or ``hf:user/name`` from the hub; without a name, what there is."""
-        return pretrained.summaries() if name is None else cls.from_pretrained(name, device=device)
-
-    @classmethod
-    def from_pretrained(cls, name: str, *, device: str = "auto") -> Self:
-        """The model of that name in the package, or ``hf:user/name`` from the hub."""
-        return cls.load(pretrained.path(name), device=device)
-
-    def push_to_hub(self, repo_id: str, *, card: str | None = None, private: bool = False) -> str:
-        """Upload the model to ``user/name`` on the hub, with a ``card`` (Markdown) if one is given; its address.
-
-        Needs the extra ``hub``, and a login, as ``hf auth login`` makes.
-        """
-        with TemporaryDirectory() as folder:
-            self.save(folder)
-            if card is not None:
-                (Path(folder) / pretrained.CARD).write_text(card, encoding="utf-8")
-            return pretrained.push_to_hub(folder, repo_id, private=private)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, device: str = "auto") -> Self:
