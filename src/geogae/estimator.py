@@ -172,10 +172,8 @@ class GeoGAE(
             raise GeoGAEError("details=True and molecules=True exclude each other; a Decoding's graph has to_rdkit()")
         vectors = as_vectors(z)
         decodings = self._decode(np.atleast_2d(vectors))
-        result: Sequence[Any] = decodings
-        if not details:
-            graphs = [decoding.graph for decoding in decodings]
-            result = to_molecules(graphs) if molecules else graphs
+        graphs = [decoding.graph for decoding in decodings]
+        result: Sequence[Any] = decodings if details else to_molecules(graphs) if molecules else graphs
         return result[0] if vectors.ndim == 1 else result
 
     def transform(self, graphs: Any) -> Vectors:
