@@ -169,7 +169,7 @@ class GRALE(TrainedAutoencoder[Padded]):
         minutes: float | None = None,
         core_minutes: float | None = 20.0,
         patience: int | None = None,
-        validations: int = 20,
+        validations: int = 10,
         memory_gib: float | None = None,
         precision: str = "auto",
         device: str = "auto",

@@ -261,7 +261,7 @@ class PIGVAE(TrainedAutoencoder[Pairs]):
         minutes: float | None = None,
         core_minutes: float | None = 20.0,
         patience: int | None = None,
-        validations: int = 20,
+        validations: int = 10,
         memory_gib: float | None = None,
         precision: str = "auto",
         device: str = "auto",

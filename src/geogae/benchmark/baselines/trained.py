@@ -38,7 +38,7 @@ from geogae.metrics import evaluate
 from geogae.training.loop import PRECISIONS, Trainer, deterministic, in_bfloat16
 
 VALIDATED = 256  # validation graphs that are decoded each time, at most …
-VALIDATED_PAIRS = 1 << 21  # … and pairs of their nodes, lest validation takes the time of training
+VALIDATED_PAIRS = 1 << 19  # … and pairs of their nodes, padding included, lest validation takes the time of training
 
 
 class Batch(Protocol):
@@ -161,7 +161,7 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
             raise GeoGAEError(f"{len(training)} graphs to train on and {len(held_out)} to validate on; give some")
         self.prepare([*training, *held_out], lambda: self._check_memory(training))
         data = Items(self.training_readings(training), self.collate)
-        pairs = np.cumsum([graph.n**2 for graph in held_out[:VALIDATED]])
+        pairs = np.cumsum([(self.facts.get("nodes") or graph.n) ** 2 for graph in held_out[:VALIDATED]])
         held_out = held_out[: max(1, int((pairs <= VALIDATED_PAIRS).sum()))]
         trainer = Trainer(
             self.network,
