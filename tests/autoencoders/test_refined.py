@@ -228,6 +228,13 @@ def test_twins_are_folded() -> None:
     )
 
 
+def test_a_trial_without_any_error_is_the_last() -> None:
+    some = [circles(seed) for seed in range(30)]
+    model = RefinedAutoencoder(dim=4, latent_dim=128, descriptor=0)  # room for a ball of each node
+    [row] = model.fit(some[:20], some[20:])
+    assert row["validation_f1"] == 1 and names(model) == []
+
+
 def test_leaves_are_folded() -> None:
     some, how = [discussion(seed) for seed in range(70)], {"dim": 3, "latent_dim": 24}
     model = RefinedAutoencoder(**how)
