@@ -26,7 +26,6 @@ from geogae.files import atomic_path, locked, remove_leftovers
 FORMAT = 3  # of a saved model
 CONFIG = "config.json"
 WEIGHTS = "model*.safetensors"  # all that may be called so: the old and the new
-_ATTEMPTS = 3  # at reading a folder that another process is replacing
 
 
 def save_folder(path: str | os.PathLike[str], config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
@@ -59,15 +58,15 @@ def load_folder(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
     folder = Path(path)
     if not folder.is_dir():
         raise GeoGAEError(f"{folder} is no folder; a saved model is a folder with {CONFIG} and its weights")
-    for attempt in range(_ATTEMPTS):
-        config = _read_config(folder / CONFIG)
-        weights = folder / config["weights"]
+    try:
+        config, content = _read(folder)
+    except OSError:  # another process has just replaced the model, or the weights are lost: wait for it and see
         try:
-            content = weights.read_bytes()
-            break
+            with locked(folder):
+                config, content = _read(folder)
         except OSError as error:
-            if attempt == _ATTEMPTS - 1:
-                raise GeoGAEError(f"cannot read {weights}: {error.strerror or error}; save the model again") from None
+            raise GeoGAEError(f"cannot read {error.filename}: {error.strerror}; save the model again") from None
+    weights = folder / config["weights"]
     if weights.name != f"model-{_digest(content)}.safetensors":
         raise GeoGAEError(f"{weights} is damaged: its checksum is not that of its name; restore it or train again")
     try:
@@ -78,6 +77,12 @@ def load_folder(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
         if wrong := int((~tensor.isfinite()).sum()):
             raise GeoGAEError(f"{weights} holds {wrong} numbers in {name!r} that are not finite; train again")
     return config, tensors
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], bytes]:
+    """The config, and the content of the weights that it names."""
+    config = _read_config(folder / CONFIG)
+    return config, (folder / config["weights"]).read_bytes()
 
 
 def _read_config(path: Path) -> dict[str, Any]:
