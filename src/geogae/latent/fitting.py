@@ -115,7 +115,8 @@ class Trainer:
         self.step += 1
         keep = min(SMOOTH, (1 + self.step) / (10 + self.step))
         with torch.no_grad():
-            torch._foreach_lerp_(list(self.average.parameters()), list(self.network.parameters()), 1 - keep)
+            for average, current in zip(self.average.parameters(), self.network.parameters(), strict=True):
+                average.lerp_(current, 1 - keep)
         return loss.item()
 
     @torch.inference_mode()
