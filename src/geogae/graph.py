@@ -120,7 +120,9 @@ class Graph:
     @property
     def attributed(self) -> bool:
         """Whether any node or edge attributes are present."""
-        return any(self.__dict__[field] is not None for field in ATTRIBUTES)
+        own = self.__dict__  # asked for every graph of a collection, so each name stands here
+        nodes = own["node_categorical"] is not None or own["node_continuous"] is not None
+        return nodes or own["edge_categorical"] is not None or own["edge_continuous"] is not None
 
     @property
     def degrees(self) -> NDArray[np.int64]:

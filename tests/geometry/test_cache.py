@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -254,6 +257,24 @@ def test_reading_writes_nothing(path: Path) -> None:
 
 
 # -- size and age -----------------------------------------------------------------------------------------------
+
+
+HALF_WRITTEN = """
+import os, signal, sqlite3, sys
+database = sqlite3.connect(sys.argv[1])
+database.execute("PRAGMA cache_size = 1")  # pages go to the file before the transaction ends
+for k in range(200):
+    database.execute("INSERT INTO fits VALUES (NULL, ?, ?)", (bytes([k]), bytes(4000)))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_process_left_half_written_is_rolled_back(path: Path) -> None:
+    CloudCache(path).write({b"key": fit_of(5)})
+    killed = subprocess.run([sys.executable, "-c", HALF_WRITTEN, str(path)])
+    assert killed.returncode == -signal.SIGKILL and path.with_name(f"{path.name}-journal").exists()
+    assert CloudCache(path).facts()["entries"] == 1
+    assert_equal(CloudCache(path).read([b"key"])[b"key"], fit_of(5))
 
 
 def test_the_oldest_go_when_there_are_too_many(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,8 +146,10 @@ class CloudCache:
         return {"entries": entries, "bytes": size, "limit": self.limit}
 
     def _connect_to_read(self) -> sqlite3.Connection:
-        address = f"{self.path.absolute().as_uri()}?mode=ro"
-        return sqlite3.connect(address, timeout=_WAIT, uri=True)
+        """To roll back what a killed process left half written, which its journal shows, the file must be writable."""
+        journal = self.path.with_name(f"{self.path.name}-journal")
+        mode = "rw" if journal.exists() and os.access(self.path, os.W_OK) else "ro"
+        return sqlite3.connect(f"{self.path.absolute().as_uri()}?mode={mode}", timeout=_WAIT, uri=True)
 
     def _connect_to_write(self) -> sqlite3.Connection:
         """With a table for this version of the algorithm."""

@@ -10,7 +10,7 @@ import logging
 import os
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -172,23 +172,27 @@ class _Fitter:
     def _work(
         self, tasks: Sequence[tuple[bytes, Graph, Fit | None]], dim: int, halt: NDArray[np.bool_]
     ) -> Generator[tuple[bytes, Fit], None, None]:
-        """Fits as they come: here where that takes the blink of an eye, else in a thread, or by joblib's workers."""
-        jobs = ((key, graph, dim, self.recipe, first, halt, os.getpid()) for key, graph, first in tasks)
+        """Fits as they come: made here where there is little to do, else in threads or by workers of another engine.
+
+        Ctrl-C is heard by this thread, and ends the descents of the others.
+        """
+        jobs = [(key, graph, dim, self.recipe, first, halt, os.getpid()) for key, graph, first in tasks]
+        backend, _ = get_active_backend(prefer="threads")
         if sum(graph.n**2 for _, graph, _ in tasks) < SMALL:
             for job in jobs:
                 yield _fit(*job)
-        elif len(tasks) == 1 or self.n_jobs == 1:
-            with ThreadPoolExecutor(1) as pool, _halting(halt):  # Ctrl-C is heard here, and ends the descent there
-                for job in jobs:
-                    yield pool.submit(_fit, *job).result()
+        elif self.n_jobs == 1 or getattr(backend, "supports_sharedmem", False):  # joblib looks for results every 10 ms
+            with ThreadPoolExecutor(self.threads) as pool, _halting(halt):
+                try:
+                    for done in as_completed([pool.submit(_fit, *job) for job in jobs]):
+                        yield done.result()
+                finally:
+                    pool.shutdown(wait=False, cancel_futures=True)
+        elif not backend.supports_return_generator:  # Ray's
+            yield from Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(_fit)(*job) for job in jobs)
         else:
-            work = (delayed(_fit)(*job) for job in jobs)
-            backend, _ = get_active_backend(prefer="threads")
-            if not backend.supports_return_generator:  # Ray's
-                yield from Parallel(n_jobs=self.n_jobs, prefer="threads")(work)
-                return
             parallel = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator_unordered")
-            with closing(parallel(work)) as coming, _halting(halt):
+            with closing(parallel(delayed(_fit)(*job) for job in jobs)) as coming, _halting(halt):
                 yield from coming
 
     def smallest_dim(self, topologies: Mapping[bytes, Graph]) -> dict[bytes, Fit]:

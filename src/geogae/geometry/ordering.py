@@ -24,7 +24,8 @@ VANISHED = 1e-30  # a mean radius below this counts as this: a decoded ball may 
 def greedy_order(centers: NDArray[np.floating], radii_raw: NDArray[np.floating]) -> NDArray[np.int64]:
     """Algorithm 1: from the node nearest the centre, always on to the nearest by size, (n,)."""
     points = np.ascontiguousarray(centers, dtype=np.float64)
-    return _greedy(points, softplus(radii_raw.astype(np.float64)), points.mean(axis=0))
+    middle = np.add.reduce(points, axis=0) / len(points)  # as np.mean, which takes longer than to order a molecule
+    return _greedy(points, softplus(radii_raw.astype(np.float64)), middle)
 
 
 def axis_order(centers: NDArray[np.floating], radii_raw: NDArray[np.floating]) -> NDArray[np.int64]:
