@@ -130,15 +130,15 @@ class GeoGAE(
         for index, graph in enumerate(given):  # before anything is fitted
             if reason := autoencoder.why_not(graph):
                 raise GeoGAEError(f"{_name(graph, index)} cannot be encoded: {reason}")
-        readings = autoencoder.read(given, n_jobs=n_jobs, progress=show_progress)
-        if lossy := [(i, reason) for i, reading in enumerate(readings) if (reason := autoencoder.lossy(reading))]:
+        how: dict[str, Any] = {"batch_size": batch_size, "n_jobs": n_jobs, "progress": show_progress}
+        try:
+            z, lossy = autoencoders.encode(autoencoder, given, **how)
+        except LinAlgError as error:
+            raise GeoGAEError(f"these weights give no z ({str(error).splitlines()[0]}); train again") from None
+        if lossy:
             index, reason = lossy[0]
             log.warning("%d of %d graphs may not come back whole; %s: %s",
                         len(lossy), len(given), _name(given[index], index), reason)  # fmt: skip
-        try:
-            z = autoencoder.encode(readings, batch_size=batch_size, n_jobs=n_jobs)
-        except LinAlgError as error:
-            raise GeoGAEError(f"these weights give no z ({str(error).splitlines()[0]}); train again") from None
         if len(lost := np.flatnonzero(~np.isfinite(z).all(1))):
             index = int(lost[0])
             raise GeoGAEError(

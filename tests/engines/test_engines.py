@@ -38,6 +38,11 @@ def expected(graphs: list[Graph], model: GeoGAE) -> tuple[list[np.ndarray], np.n
     return [cloud.balls for cloud in clouds], model.encode(graphs, batch_size=4)
 
 
+@pytest.fixture(autouse=True)
+def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("geogae.autoencoders.base.SHARE", 7)  # so that several workers have graphs to encode
+
+
 def check(graphs: list[Graph], model: GeoGAE, expected: tuple[list[np.ndarray], np.ndarray]) -> None:
     clouds = geogae.fit_clouds(graphs, 4, n_jobs=2, cache=False)
     assert all(np.array_equal(cloud.balls, balls) for cloud, balls in zip(clouds, expected[0], strict=True))

@@ -6,7 +6,7 @@ import inspect
 from importlib import import_module
 from typing import Any
 
-from geogae.autoencoders.base import Autoencoder, Decoding, Reading, Session, State, evaluate, reconstruct
+from geogae.autoencoders.base import Autoencoder, Decoding, Reading, Session, State, encode, evaluate, reconstruct
 from geogae.errors import GeoGAEError
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Session",
     "State",
     "defaults",
+    "encode",
     "evaluate",
     "find",
     "parameters_of",

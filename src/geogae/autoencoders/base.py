@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, Type
 
 import numpy as np
 import torch
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("geogae")
 
 MAX_LATENT = 2**16  # numbers of z: more than any graph has use for, few enough for memory
+SHARE = 512  # graphs that a worker in another process reads and encodes at a time
 HELD_OUT = 0.1  # share of the graphs that is held out where a model has choices to make and no validation graphs
 
 
@@ -161,6 +164,36 @@ class Autoencoder(ABC, Generic[R]):
         """How well graphs come back from their z alone: see :func:`geogae.metrics.evaluate`."""
         true = [reading.ordered for reading in readings]
         return reconstruction_scores(true, self.decode(self.encode(readings)), self.attributes)
+
+
+class Encoded(NamedTuple):
+    z: NDArray[np.float32]  # (count, m)
+    lossy: list[tuple[int, str]]  # which graphs may not come back whole, and why
+
+
+def encode(
+    autoencoder: Autoencoder[Any],
+    graphs: Sequence[Graph],
+    *,
+    batch_size: int | None = None,
+    n_jobs: int = 1,
+    progress: bool = False,
+) -> Encoded:
+    """z of graphs that can all be encoded.
+
+    Threads share the steps of one reading and encoding. Workers in processes of their own, as those of loky, Dask and
+    Ray, get whole graphs instead: each reads and encodes its share.
+    """
+    in_threads = getattr(get_active_backend(prefer="threads")[0], "supports_sharedmem", False)
+    if n_jobs == 1 or in_threads or len(graphs) <= SHARE:
+        readings = autoencoder.read(graphs, n_jobs=n_jobs, progress=progress)
+        lossy = [(i, reason) for i, reading in enumerate(readings) if (reason := autoencoder.lossy(reading))]
+        return Encoded(autoencoder.encode(readings, batch_size=batch_size, n_jobs=n_jobs), lossy)
+    shares = range(0, len(graphs), SHARE)
+    work = (delayed(encode)(autoencoder, graphs[first : first + SHARE], batch_size=batch_size) for first in shares)
+    done: list[Encoded] = Parallel(n_jobs=n_jobs, prefer="threads")(work)
+    lossy = [(first + i, reason) for first, part in zip(shares, done, strict=True) for i, reason in part.lossy]
+    return Encoded(np.concatenate([part.z for part in done]), lossy)
 
 
 def reconstruct(
