@@ -77,7 +77,8 @@ def test_presets_with_attributes(name: str) -> None:
 def studies(name: str, part: str) -> list[dict[str, Any]]:
     path = Path(__file__).parent.parent / "benchmarks" / "studies" / f"{name}.jsonl"
     records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    return [record for record in records if record["part"].startswith(part)]
+    newest = {record["part"]: record for record in records}
+    return [record for name, record in newest.items() if name.startswith(part)]
 
 
 def dataset_of(record: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from families import FAMILIES, plain, random_graph, shuffled
 from geogae.autoencoders import consensus
 from geogae.autoencoders.consensus import Consensus, _doubly_stochastic, consensus_clouds, make_consensus, match
+from geogae.autoencoders.transformer.sequential import SequentialAutoencoder
 from geogae.errors import GeoGAEError
 from geogae.geometry import fitting
 from geogae.graph import Graph
@@ -204,3 +205,17 @@ def test_a_labelling_that_gives_up_is_logged(
     monkeypatch.setattr(consensus, "canonicalise", lambda graph: fitting.canonicalise(graph)._replace(complete=False))
     assert not consensus_clouds(copies[:1], made)[0].canonical
     assert caplog.messages == ["1 graphs are too symmetric for the labelling's budget: renumbered, they may differ"]
+
+
+def test_edited_copies_for_training_are_of_the_consensus(copies: list[Graph]) -> None:
+    """Edits of the training graphs would keep the edges that each has of its own."""
+    model = SequentialAutoencoder(consensus=True, dim=DIM, edits=4, edit_kinds="rewire")
+    stream = model.stream(model.reader.fit(copies), [], background=False)
+    assert model.reader.consensus is not None
+    base = {tuple(edge) for edge in model.reader.consensus.graph.edges.tolist()}
+    missing = []
+    for copy in (stream.editor.copy(k) for k in range(60)):
+        own = {tuple(edge) for edge in copy.edges.tolist()}
+        assert len(own) == len(base) and copy.n == N
+        missing.append(len(base - own))
+    assert set(missing) == set(range(5))  # 0 to 4 edges are elsewhere

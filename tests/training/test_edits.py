@@ -167,6 +167,15 @@ def test_copies_depend_on_seed_and_number_alone() -> None:
     assert one.copy(5) != Editor(graphs, edits=6, kinds=ALL, seed=4).copy(5)
 
 
+def test_large_graphs_are_drawn_more_often_later() -> None:
+    editor = Editor([path(3), path(12)], edits=1, kinds=["edges"], ramp=1000, seed=0)  # edits of edges keep sizes
+    early, late = ([editor.copy(first + k).n == 12 for k in range(400)] for first in (0, 1000))
+    assert 0.4 < np.mean(early) < 0.7  # alike at first, then more and more
+    assert abs(np.mean(late) - 12 / 15) < 0.06  # in proportion to the nodes
+    plain = Editor([path(3), path(12)], edits=1, kinds=["edges"], seed=0)
+    assert abs(np.mean([plain.copy(1000 + k).n == 12 for k in range(400)]) - 0.5) < 0.08
+
+
 def test_no_copy_is_held_back_and_training_graphs_stay() -> None:
     editor = Editor([path(4)], edits=1, kinds=["leaves", "edges"], excluded=[RING.relabel([2, 0, 1, 3]), STAR])
     made = {key(editor.copy(k)) for k in range(200)}

@@ -18,7 +18,7 @@ from geogae.autoencoders.slots.base import SlotValues
 from geogae.geometry.kernel import _FAST, _INLINE, _adam, f32, sphere_gradient
 
 HOT, COLD = 0.3, 0.01  # the temperature falls from here to there
-RATE = 0.2  # Adam's step at first, in units of the axes' deviations; it falls with half a cosine
+RATE = 0.4  # Adam's step at first, in units of the axes' deviations; it falls with half a cosine
 INSIDE, NEAR = 0.3, 0.05  # a number is pushed until it is so far within its bounds, and must be so far in the end
 MARGIN = 0.02  # the rule is right by so much when a refinement may end: rounding must not turn it
 REACH = 1e9  # a ball beyond this ends a refinement, as one that is not a number does: squares must not overflow

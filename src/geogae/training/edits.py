@@ -163,6 +163,9 @@ class Editor:
     A copy has 0 to ``edits`` edits of the given ``kinds``, each kind equally often. It has no more nodes than the
     largest training graph. No copy is one of the ``excluded`` graphs, whatever the attributes and the numbering, unless
     that is a training graph, too.
+
+    Training graphs are drawn alike at first. From copy number ``ramp`` on they are drawn in proportion to their nodes,
+    and in between by a growing power of them: small graphs are learned first, and large ones count most.
     """
 
     def __init__(
@@ -172,6 +175,7 @@ class Editor:
         edits: int,
         kinds: Iterable[str] = ("leaves", "edges", "paths"),
         excluded: Sequence[Graph] = (),
+        ramp: int = 0,
         seed: int = 0,
     ) -> None:
         kinds = list(kinds)
@@ -181,7 +185,7 @@ class Editor:
             raise GeoGAEError(f"edits={edits} of {len(kinds)} kinds change no graph; give at least 1 edit of 1 kind")
         if not graphs:
             raise GeoGAEError("there are no training graphs to edit; give at least one")
-        self.edits, self.kinds, self.seed = edits, kinds, seed
+        self.edits, self.kinds, self.ramp, self.seed = edits, kinds, ramp, seed
         self.places = Places(graphs)
         self.most = max(graph.n for graph in graphs)
         self.suspects = {_invariant(graph) for graph in excluded}
@@ -191,7 +195,7 @@ class Editor:
     def copy(self, number: int) -> Graph:
         random = Random(f"{self.seed} {number}")
         for _ in range(REDRAWS):
-            draft = Draft.of(self.places, random.randrange(len(self.places.graphs)), self.most)
+            draft = Draft.of(self.places, self._drawn(number, random), self.most)
             for _ in range(random.randint(0, self.edits)):
                 random.choice(EDITS[random.choice(self.kinds)])(draft, self.places, random)
             graph = draft.graph(self.places)
@@ -201,6 +205,14 @@ class Editor:
             f"{REDRAWS} edited copies in a row are validation graphs: the training graphs are too few or too small "
             f"to edit; train with edits=0, or give other edit_kinds than {', '.join(self.kinds)}"
         )
+
+    def _drawn(self, number: int, random: Random) -> int:
+        """The training graph that copy ``number`` is made of: any, with probability ~ n^p, 0 ≤ p ≤ 1."""
+        power = min(1.0, number / self.ramp) if self.ramp else 0.0
+        while True:
+            drawn = random.randrange(len(self.places.graphs))
+            if not power or random.random() < (self.places.graphs[drawn].n / self.most) ** power:
+                return drawn
 
     def is_excluded(self, graph: Graph) -> bool:
         """The canonical form is only made where the degrees do not settle it."""

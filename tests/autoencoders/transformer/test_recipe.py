@@ -112,6 +112,7 @@ def test_sets_without_much_to_edit_train(graphs: list[Graph]) -> None:
         ({"edits": 2, "consensus": True}, "with consensus=True use edit_kinds='rewire'"),
         ({"stop_rule": "last"}, "stop_rule='last' is not known; valid are first, likeliest"),
         ({"edit_repeats": 0}, "edit_repeats=0 must be a whole number"),
+        ({"edit_ramp": -1}, "edit_ramp=-1 must be a whole number"),
     ],
 )
 def test_wrong_parameters(wrong: dict[str, Any], line: str) -> None:

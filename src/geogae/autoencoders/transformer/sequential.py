@@ -97,6 +97,8 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         edits: trains on copies of the graphs with 0 to so many random edits; 0 for the graphs themselves.
         edit_kinds: of leaves, edges, paths, parts, twins, rewire (see training/edits.py), joined by ``+``.
         edit_repeats: epochs in a row that an edited copy is used in.
+        edit_ramp: edited copies until training graphs are drawn in proportion to their nodes, by a growing power of
+            them; 0 to draw all alike throughout.
         stop_rule: where a graph ends: ``"first"`` at the first node whose stop probability is above 1/2 (the paper's),
             ``"likeliest"`` at the most probable size under all stop probabilities.
         final_norm: whether a LayerNorm stands between the decoder's last layer and its head.
@@ -140,6 +142,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         edits: int = 0,
         edit_kinds: str = "leaves+edges+paths",
         edit_repeats: int = 2,
+        edit_ramp: int = 0,
         stop_rule: Literal["first", "likeliest"] = "first",
         final_norm: bool = False,
         refine_steps: int = 0,
@@ -172,6 +175,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         check_choice("stop_rule", stop_rule, ("first", "likeliest"))
         check_number("edits", edits, int, 0, 10**4)
         check_number("edit_repeats", edit_repeats, int, 1, 10**6)
+        check_number("edit_ramp", edit_ramp, int, 0, 10**12)
         check_number("refine_steps", refine_steps, int, 0, 10**6)
         for kind in str(edit_kinds).split("+"):
             check_choice("edit_kinds", kind, EDITS)
@@ -205,7 +209,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
             "optimizer": optimizer, "lr": lr, "weight_decay": weight_decay, "batch_size": batch_size, "epochs": epochs,
             "minutes": minutes, "core_minutes": core_minutes, "patience": patience, "validations": validations,
         }  # fmt: skip
-        self.editing: dict[str, Any] = {"edits": edits, "kinds": edit_kinds.split("+")}
+        self.editing: dict[str, Any] = {"edits": edits, "kinds": edit_kinds.split("+"), "ramp": edit_ramp}
         self.edit_repeats, self.refine_steps, self.precision = edit_repeats, refine_steps, precision
         self.schema: Schema | None = None
         self.max_nodes = 0
@@ -247,8 +251,14 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
     def stream(
         self, clouds: Sequence[HyperballCloud], validation: Sequence[Graph], *, background: bool = True
     ) -> EditedGraphs:
-        """The edited copies that training on ``clouds`` sees."""
+        """The edited copies that training on ``clouds`` sees: of their graphs, or of the consensus where there is one.
+
+        Graphs that are one graph with edges rewired are edits of their consensus. Edits of the graphs themselves would
+        keep what each has of its own, and the model would learn that by heart.
+        """
         graphs = [cloud.ordered_graph if self.schema else cloud.ordered_graph.topology() for cloud in clouds]
+        if self.reader.consensus is not None and self.schema is None:
+            graphs = [self.reader.consensus.graph]
         return EditedGraphs(
             Editor(graphs, **self.editing, excluded=validation, seed=self.seed),
             partial(edited_sequences, reader=self.reader, schema=self.schema),
