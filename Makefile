@@ -20,7 +20,7 @@ test-browser: $(VENV)/.installed-dev  # needs a Chromium: installs one where it 
 	@$(BIN)/python tests/browser/find_chromium.py
 	$(BIN)/python -m pytest -m browser
 
-torture: $(VENV)/.installed-dev  # damaged files, kills, many writers, full disks: about ten minutes
+torture: $(VENV)/.installed-dev  # damaged files, kills, many writers, full disks: about four minutes
 	$(BIN)/python benchmarks/torture.py
 
 docs: $(VENV)/.installed-dev

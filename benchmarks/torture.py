@@ -1,4 +1,4 @@
-"""Fault tests: `make torture` (about ten minutes on two idle cores), recorded in benchmarks/studies/torture.jsonl.
+"""Fault tests: `make torture` (about four minutes on two idle cores), recorded in benchmarks/studies/torture.jsonl.
 
     python benchmarks/torture.py [PART …] [--count N]
 

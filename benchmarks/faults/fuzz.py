@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from faults.kill import CACHED
+from faults.jobs import CACHED
 from geogae import GeoGAE, GeoGAEError, Graph, datasets, fit_clouds, formats, presets
 from geogae.geometry.cache import CloudCache
 

@@ -1,13 +1,15 @@
 """SIGKILL at random times: what is on the disk stays whole, and a resumed job gives what an uninterrupted one gives.
 
-A job is a process of its own that has imported everything and waits for a line; the next one waits meanwhile. Nothing
-in it is patched: trainings write checkpoints every quarter of a second because ``GEOGAE_CHECKPOINT_SECONDS`` says so.
+A job is a process of its own. It is forked from one that has imported everything, so that a kill costs no imports.
+Nothing in it is patched: trainings write checkpoints every quarter of a second because ``GEOGAE_CHECKPOINT_SECONDS``
+says so.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -16,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,32 +26,30 @@ from typing import Any
 import numpy as np
 
 import geogae
+from faults.jobs import BEGIN, CACHED, DIMS, WRITE, environment
 from geogae import GeoGAE, datasets
 from geogae.benchmark.results import read_results
 from geogae.geometry.cache import CloudCache
 
-# From other starts small graphs are fitted faster than they are read, and not kept in the cache.
-CACHED: dict[str, Any] = {"start": "random", "tries": 1, "steps": 300, "n_jobs": 1}
-DIMS = (4, 5, 6)
-BEGIN = f"""
-import logging, sys, geogae
-from pathlib import Path
-from geogae import GeoGAE, datasets, fit_clouds
-from geogae.cli import main
-logging.getLogger("geogae").setLevel(logging.ERROR)
-graphs, cached = datasets.load("MUTAG"), {CACHED!r}
-fit_clouds(graphs[:1], 4, cache=False, **cached)
-"""
-READY = """
+FORK = """
+import os, traceback
 print("ready", flush=True)
-sys.stdin.readline()
+for folder in sys.stdin:  # one job for each line: its process id, and its exit code when it has ended
+    if not (job := os.fork()):
+        os.chdir(folder.strip())
+        os.dup2(2, 1)  # what a job says goes to the log
+        try:
+            exec(code, globals())
+        except SystemExit as end:
+            os._exit(int(end.code or 0))
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    print(job, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(job, 0)[1]), flush=True)
 """
 FIT = f"for dim in {DIMS}: fit_clouds(graphs, dim, cache='clouds.sqlite', **cached)"
-WRITE = f"""
-for dim in {DIMS}:
-    for k in range(0, len(graphs), 4):
-        fit_clouds(graphs[k : k + 4], dim, cache='clouds.sqlite', **cached)
-"""
 MODELS = "models = [GeoGAE(dim=3, latent_dim=m, steps=20).fit(graphs[:30]) for m in (12, 16)]"
 SAVE = """
 while True:
@@ -61,7 +62,7 @@ small = ['latent_dim=32', 'token_dim=16', 'encoder_hidden=32', 'decoder_hidden=3
 main(['train', 'paper/mutag', '--epochs', '6', '--out', 'run', '--threads', '1', *(f'--set={s}' for s in small), *done])
 """
 BENCHMARK = """
-main(['benchmark', 'run', '--methods', 'path,linear', '--datasets', 'MUTAG', '--seeds', '0-2', '--threads', '1',
+main(['benchmark', 'run', '--methods', 'path,linear', '--datasets', 'MUTAG', '--seeds', '0', '--threads', '1',
       '--results', 'results'])
 """
 
@@ -162,34 +163,46 @@ JOBS = {
 # -- the kills ---
 
 
-def start(code: str, folder: Path, prelude: str = "") -> subprocess.Popen[bytes]:
-    """A process that waits for a line on its stdin; what it says goes to ``log`` beside its folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "GEOGAE_CACHE": str(folder.parent / "cache")}
-    environment["GEOGAE_CHECKPOINT_SECONDS"] = "0.25"
-    with folder.with_suffix(".log").open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-c", "\n".join((BEGIN, prelude, READY, code))],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-        )
+class Nursery:
+    """A process that has imported everything and forks a job for each folder; what jobs say goes to its log."""
 
+    def __init__(self, job: Job, place: Path) -> None:
+        self.log = place / "log"
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", "\n".join((BEGIN, job.prelude, f"code = {job.code!r}", FORK))],
+                cwd=place, env=environment(place), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, bufsize=0,
+            )  # fmt: skip
+        assert self._said() == "ready", "it did not start"
 
-def go(process: subprocess.Popen[bytes]) -> float:
-    """Let a process begin; the time at which it did."""
-    assert process.stdin and process.stdout and process.stdout.readline() == b"ready\n", "it did not start"
-    process.stdin.write(b"\n")
-    process.stdin.flush()
-    return time.monotonic()
+    def start(self, folder: Path) -> int:
+        """Begin the job in a folder; its process id."""
+        folder.mkdir(parents=True, exist_ok=True)
+        assert self.process.stdin
+        self.process.stdin.write(f"{folder}\n".encode())
+        return int(self._said())
 
+    def end(self) -> int:
+        """Wait for the job; its exit code."""
+        return int(self._said())
 
-def end(process: subprocess.Popen[bytes]) -> int:
-    """Read what it still says, so that it does not wait; its exit code."""
-    process.communicate()
-    return process.returncode
+    def ended(self, seconds: float) -> bool:
+        """Whether the job ends within so many seconds."""
+        return bool(select.select([self.process.stdout], [], [], seconds)[0])
+
+    def _said(self) -> str:
+        """The next line; not buffered, so that what is not read yet can be waited for."""
+        assert self.process.stdout
+        if not (line := self.process.stdout.readline()):
+            raise RuntimeError(f"the process that forks jobs has ended: {self.last_words()}")
+        return line.decode().strip()
+
+    def last_words(self) -> list[str]:
+        return self.log.read_text(errors="replace").splitlines()[-1:]
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()
 
 
 def torn(name: str, job: Job, kills: int, seed: int) -> dict[str, Any]:
@@ -197,54 +210,48 @@ def torn(name: str, job: Job, kills: int, seed: int) -> dict[str, Any]:
     random, failures = np.random.default_rng(seed), []
     done = {"kills": 0, "completed": 0, "resumed": 0}
     with tempfile.TemporaryDirectory() as place:
+        nursery = Nursery(job, Path(place))
         first, folder = Path(place) / "uninterrupted", Path(place) / "killed"
-        process = start(job.code, first, job.prelude)
-        began = go(process)
+        began, running = time.monotonic(), nursery.start(first)
         if job.endless:
             time.sleep(4)
-            process.kill()
-        code = end(process)
-        length = time.monotonic() - began
+            os.kill(running, signal.SIGKILL)
+        code, length = nursery.end(), time.monotonic() - began
         if code != 0 and not job.endless:
-            said = first.with_suffix(".log").read_text(errors="replace").splitlines()[-1:]
-            return {**done, "failures": [f"{name} without a kill ended with {code}: {said}"]}
+            return {**done, "failures": [f"{name} without a kill ended with {code}: {nursery.last_words()}"]}
         expected, last = job.outcome(first), None
-        coming = start(job.code, folder, job.prelude)
         while done["kills"] < kills:
-            process, coming = coming, start(job.code, folder, job.prelude)
-            go(process)
-            try:
-                process.wait(float(random.uniform(0.0, 1.0)) * length)
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-                end(process)
-                done["kills"] += 1
-                try:
-                    last = job.check(folder, last)
-                except Exception as error:
-                    failures.append(f"{name}, kill {done['kills']}: {type(error).__name__}: {error}")
+            running = nursery.start(folder)
+            if not nursery.ended(float(random.uniform(0.0, 1.0)) * length):
+                with suppress(ProcessLookupError):  # it ended just now
+                    os.kill(running, signal.SIGKILL)
+            if (code := nursery.end()) != -signal.SIGKILL:
+                failures += _completed(name, job, folder, code, nursery.last_words(), expected, done)
+                shutil.rmtree(folder)
+                last = None
                 continue
-            failures += _completed(name, job, folder, end(process), expected, done)
-            end_unused(coming)
-            shutil.rmtree(folder)
-            coming, last = start(job.code, folder, job.prelude), None
+            done["kills"] += 1
+            try:
+                last = job.check(folder, last)
+            except Exception as error:
+                failures.append(f"{name}, kill {done['kills']}: {type(error).__name__}: {error}")
         if not job.endless:
-            process, coming = coming, start(job.code, folder, job.prelude)
-            go(process)
-            failures += _completed(name, job, folder, end(process), expected, done)
+            nursery.start(folder)
+            failures += _completed(name, job, folder, nursery.end(), nursery.last_words(), expected, done)
         else:
             done["resumed"] += (found := _outcome(job, folder)) == expected
             done["completed"] += 1
             failures += [] if found == expected else [f"{name}: what kills left is not what one save leaves: {found}"]
-        end_unused(coming)
+        nursery.close()
     return {**done, "failures": failures}
 
 
-def _completed(name: str, job: Job, folder: Path, code: int, expected: Any, done: dict[str, int]) -> list[str]:
+def _completed(
+    name: str, job: Job, folder: Path, code: int, said: list[str], expected: Any, done: dict[str, int]
+) -> list[str]:
     """A job that was killed, perhaps many times, came to its end."""
     done["completed"] += 1
     if code != 0:
-        said = folder.with_suffix(".log").read_text(errors="replace").splitlines()[-1:]
         return [f"{name} ended with {code} after {done['kills']} kills: {said}"]
     if (found := _outcome(job, folder)) != expected:
         why = found if isinstance(found, str) else "something else"
@@ -258,11 +265,6 @@ def _outcome(job: Job, folder: Path) -> Any:
         return job.outcome(folder)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
-
-
-def end_unused(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    end(process)
 
 
 def kill(count: int) -> dict[str, Any]:

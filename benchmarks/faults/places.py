@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from faults.kill import CACHED, DIMS, WRITE, end, go, start
+from faults.jobs import CACHED, DIMS, WRITE, end, go, start
 from geogae import GeoGAE, datasets, fit_clouds
 from geogae.benchmark.results import read_results
 from geogae.geometry.cache import CloudCache
