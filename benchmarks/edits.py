@@ -1,68 +1,89 @@
 """The paper's model on edited training graphs. Each part is a line in benchmarks/studies/edits.jsonl.
 
-GEOGAE_DATA=… python benchmarks/edits.py memory --threads 1             # of all runs of sequential-edits that there are
+GEOGAE_DATA=… python benchmarks/edits.py memory AIDS --run runs/benchmark/AIDS/…  # what a trained model had seen
 GEOGAE_DATA=… python benchmarks/edits.py speed MUTAG --threads 1        # training with and without edits; editing alone
+GEOGAE_DATA=… python benchmarks/edits.py sizes AIDS --run runs/benchmark/AIDS/…  # where a trained model loses edges
 GEOGAE_DATA=… python benchmarks/edits.py choose MUTAG --core-minutes 4  # variants of a preset, on validation graphs
+GEOGAE_DATA=… python benchmarks/edits.py choose QM9:20000 --only "preset,batch 64"
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import time
 from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from geogae import GeoGAE, Graph, datasets
+from geogae import GeoGAE, Graph, datasets, metrics
+from geogae.autoencoders.consensus import make_consensus
 from geogae.autoencoders.transformer.sequences import Sequences
 from geogae.autoencoders.transformer.sequential import SequentialAutoencoder
 from geogae.benchmark.folds import development, held_out
 from geogae.benchmark.methods.autoencoder import preset
-from geogae.benchmark.results import read_results, run_of
+from geogae.benchmark.plan import Run, plan
 from geogae.geometry.fitting import canonicalise
 from geogae.training.edits import Editor
 from geogae.training.stream import EPOCH, make
 from record import RESULTS, record
 
 METHOD = "sequential-edits"
+SIZES = (0, 15, 25, 40, 10_000)  # bounds of the groups of validation graphs
+REFINED = 200  # steps of descent of z in encoding
 VARIANTS: dict[str, dict[str, Any]] = {
     "preset": {}, "no edits": {"edits": 0}, "2 edits": {"edits": 2}, "16 edits": {"edits": 16},
     "with parts": {"edit_kinds": "leaves+edges+paths+parts"}, "final norm": {"final_norm": True},
     "likeliest stop": {"stop_rule": "likeliest"}, "batch 16": {"batch_size": 16}, "axis order": {"order": "axis"},
     "AdamW": {"optimizer": "adamw", "lr": 1e-3}, "lr 1.5e-3": {"lr": 1.5e-3}, "lr 6e-3": {"lr": 6e-3},
-    "margin 0.8": {"margin": 0.8}, "batch 64": {"batch_size": 64}, "rho 4": {"rho": 4.0},
+    "margin 0.8": {"margin": 0.8}, "batch 32": {"batch_size": 32}, "batch 64": {"batch_size": 64},
+    "rho 4": {"rho": 4.0}, "drawn by size later": {"edit_ramp": 100_000},
+    "margin 0.8 and batch 32": {"margin": 0.8, "batch_size": 32},
+    "margin 0.8 and batch 64": {"margin": 0.8, "batch_size": 64},
+    "margin 1.6 and batch 64": {"margin": 1.6, "batch_size": 64},
+    "margin 1.6 and batch 32": {"margin": 1.6, "batch_size": 32},
+    "margin 3 and batch 64": {"margin": 3.0, "batch_size": 64},
 }  # fmt: skip
 
 
 # -- which test graphs the stream happened to hold -------------------------------------------------------------------
 
 
-def memory() -> None:
+def memory(name: str, folder: Path) -> None:
     """Test graphs that training had, that the stream of edited copies held, and the others; scored apart."""
-    for entry in read_results(RESULTS):
-        run = run_of(entry)
-        if run.method != METHOD or entry["error"] or not entry["config"].get("edits"):
-            continue
-        begin = time.perf_counter()
-        train, validation = development(run)
-        test, config = held_out(run, RESULTS), entry["config"]
-        editor = Editor(
-            [graph.topology() for graph in train], edits=config["edits"], kinds=config["edit_kinds"].split("+"),
-            excluded=validation, seed=config["seed"],
-        )  # fmt: skip
-        visits = entry["history"][-1]["step"] * config["batch_size"]
-        copies = -(-visits // (EPOCH * config["edit_repeats"])) * EPOCH
-        had = _classes(train, test)
-        met = _classes((editor.copy(k) for k in range(copies)), test)
-        parts = {
-            "training": had, "stream": [a and not b for a, b in zip(met, had, strict=True)],
-            "neither": [not a and not b for a, b in zip(met, had, strict=True)],
-        }  # fmt: skip
-        result = {"copies": copies, **{kind: _scores(entry["each"], np.array(part)) for kind, part in parts.items()}}
-        record("edits", f"memory-{run}", {"run": str(run)}, result, time.perf_counter() - begin)
+    begin, run, model = time.perf_counter(), _run(name), GeoGAE.load(folder)
+    train, validation = development(run)
+    test, config = held_out(run, RESULTS), model.get_params()
+    graphs = [graph.topology() for graph in train]
+    if config["consensus"]:  # its copies are what training sees then
+        graphs = [make_consensus(graphs, config["dim"]).graph]
+    editor = Editor(
+        graphs, edits=config["edits"], kinds=config["edit_kinds"].split("+"), excluded=validation,
+        ramp=config["edit_ramp"], seed=config["seed"],
+    )  # fmt: skip
+    steps = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])["step"]
+    copies = -(-steps * config["batch_size"] // (EPOCH * config["edit_repeats"])) * EPOCH
+    had = np.array(_classes(train, test))
+    met = np.array(_classes((editor.copy(k) for k in range(copies)), test))
+    each = _each(model, test)
+    parts = {"training": had, "stream": met & ~had, "neither": ~met & ~had}
+    result = {"copies": copies, **{kind: _scores(each, part) for kind, part in parts.items()}}
+    budget = {"core_minutes": config["core_minutes"]}
+    record("edits", f"memory-{run}", {"run": str(run), **budget}, result, time.perf_counter() - begin)
+    print(result)
+
+
+def _each(model: GeoGAE, graphs: list[Graph]) -> dict[str, NDArray[np.float64]]:
+    """Scores of each graph through z, and its nodes."""
+    true, decoded = (list(side) for side in zip(*model.reconstruct(graphs), strict=True))
+    scores = {score: np.array(values, float) for score, values in metrics.scores(true, decoded).items()}
+    return scores | {"nodes": np.array([graph.n for graph in graphs], float)}
 
 
 def _classes(graphs: Iterator[Graph] | list[Graph], test: list[Graph]) -> list[bool]:
@@ -73,11 +94,11 @@ def _classes(graphs: Iterator[Graph] | list[Graph], test: list[Graph]) -> list[b
     return [form in found for form in forms]
 
 
-def _scores(each: dict[str, list[float]], part: np.ndarray) -> dict[str, float | int | None]:
+def _scores(each: dict[str, NDArray[np.float64]], part: NDArray[np.bool_]) -> dict[str, float | int | None]:
     count = int(part.sum())
     if not count:
         return {"graphs": 0, "f1": None, "exact": None, "size_error": None}
-    f1, exact, size, nodes = (np.array(each[name], float)[part] for name in ("f1", "exact", "size_error", "nodes"))
+    f1, exact, size, nodes = (each[name][part] for name in ("f1", "exact", "size_error", "nodes"))
     return {
         "graphs": count,
         "f1": round(float(np.average(f1, weights=nodes)), 4),
@@ -135,17 +156,46 @@ def _training(model: SequentialAutoencoder, data: Any, steps: int) -> float:
     return sum(map(len, chosen)) / (time.process_time() - start)
 
 
+# -- where edges are lost ---------------------------------------------------------------------------------------------
+
+
+def sizes(name: str, run: Path) -> None:
+    """Validation graphs by their number of nodes, through a model that a run left; also with z refined in encoding."""
+    begin = time.perf_counter()
+    _, validation = development(_run(name))
+    model = GeoGAE.load(run)
+    nodes = np.array([graph.n for graph in validation])
+    rows: list[dict[str, Any]] = []
+    for steps in (0, REFINED):
+        model.autoencoder_.refine_steps = steps
+        each = _each(model, validation)
+        for low, high in pairwise(SIZES):
+            part = (nodes > low) & (nodes <= high)
+            share = round(float(nodes[part].sum() / nodes.sum()), 4)
+            bounds = {"refine_steps": steps, "from": low + 1, "to": high, "share_of_nodes": share}
+            rows.append({**bounds, **_scores(each, part)})
+            print(rows[-1], flush=True)
+    config = {"dataset": name, "core_minutes": model.get_params()["core_minutes"]}
+    record("edits", f"sizes-{name}", config, rows, time.perf_counter() - begin)
+
+
+def _run(name: str, seed: int = 0) -> Run:
+    [run] = plan([METHOD], [name], [seed], ("paper",), (None,), ())
+    return run
+
+
 # -- choices ----------------------------------------------------------------------------------------------------------
 
 
 def choose(name: str, core_minutes: float, only: list[str], seed: int = 0) -> None:
     """Variants of the preset at a small budget; test graphs are not looked at."""
-    train, validation, _ = datasets.split(datasets.load(name), seed=seed)
+    run = _run(name, seed)
+    train, validation = development(run)
     for variant in only or VARIANTS:
         changes = VARIANTS[variant]
         begin = time.perf_counter()
         settings = {"epochs": None, "core_minutes": core_minutes, "validations": 4, "seed": seed, **changes}
-        model = GeoGAE.from_preset(f"sequential/{name.lower()}", **settings).fit(train, validation=validation)
+        model = GeoGAE.from_preset(f"sequential/{run.dataset.lower()}", **settings).fit(train, validation=validation)
         last = model.history_[-1]
         kept = {key: last[key] for key in ("step", "core_seconds", "validation_f1", "validation_size_error")}
         best = max(row["validation_f1"] for row in model.history_)
@@ -156,18 +206,21 @@ def choose(name: str, core_minutes: float, only: list[str], seed: int = 0) -> No
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("memory", "speed", "choose"))
+    parser.add_argument("part", choices=("memory", "speed", "sizes", "choose"))
     parser.add_argument("dataset", nargs="?", default="MUTAG")
     parser.add_argument("--core-minutes", type=float, default=4.0, help="processor time of each variant")
+    parser.add_argument("--run", type=Path, help="the folder of a trained model, for memory and sizes")
     parser.add_argument("--only", default="", help=f"variants, by comma: {', '.join(VARIANTS)}")
     parser.add_argument("--threads", type=int, default=1)
     chosen = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     torch.set_num_threads(chosen.threads)
     if chosen.part == "memory":
-        memory()
+        memory(chosen.dataset, chosen.run)
     elif chosen.part == "speed":
         speed(chosen.dataset)
+    elif chosen.part == "sizes":
+        sizes(chosen.dataset, chosen.run)
     else:
         choose(chosen.dataset, chosen.core_minutes, [one for one in chosen.only.split(",") if one])
 

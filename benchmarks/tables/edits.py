@@ -83,5 +83,28 @@ def edits_choices() -> str:
     return table(["data set", "variant", "core-minutes", "steps", "validation F1", "size error"], lines) or NOT_MEASURED
 
 
-TABLES = {"edits-memory": edits_memory, "edits-speed": edits_speed, "edits-choices": edits_choices}
+def edits_sizes() -> str:
+    lines = []
+    for part, found in recorded("edits").items():
+        if part.startswith("sizes-"):
+            plain, refined = (
+                [row for row in found["result"] if bool(row["refine_steps"]) is kind] for kind in (False, True)
+            )
+            for row, other in zip(plain, refined, strict=True):
+                bounds = f"{row['from']} to {row['to']}" if row["to"] < 1000 else f"{row['from']} or more"
+                lines.append(
+                    [found["config"]["dataset"], bounds, row["graphs"], f"{100 * row['share_of_nodes']:.0f} %",
+                     f"{100 * row['f1']:.1f}", f"{100 * row['exact']:.0f} %", f"{row['size_error']:.2f}",
+                     f"{100 * other['f1']:.1f}"]
+                )  # fmt: skip
+    header = ["data set", "nodes", "validation graphs", "of all nodes", "F1", "exact", "size error", "F1, z refined"]
+    return table(header, lines) if lines else NOT_MEASURED
+
+
+TABLES = {
+    "edits-sizes": edits_sizes,
+    "edits-memory": edits_memory,
+    "edits-speed": edits_speed,
+    "edits-choices": edits_choices,
+}
 TABLES_OF_RUNS = {"edits": edits}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from geogae.benchmark.blocks import markdown_table as table
 from geogae.benchmark.paper import paper
-from record import measured, result
+from record import measured, recorded, result
 
 
 def exact() -> str:
@@ -58,9 +58,16 @@ def scaling() -> str:
     rows = [
         [row["kind"], row["n"], row["dim"], "yes" if row["exact"] else "no", row["steps"],
          f"{row['fit_seconds']:.2f} s", f"{row['labelling_seconds'] * 1e3:.0f} ms", f"{row['peak_gib']:.2f} GiB"]
-        for row in result("geometry", "scaling")["result"]
+        for part in ("scaling", "largest")
+        for row in recorded("geometry").get(part, {"result": []})["result"]
     ]  # fmt: skip
     return table(["graph", "nodes", "d", "exact", "steps", "fit", "labelling", "peak memory of the process"], rows)
 
 
-TABLES = {"exact": exact, "relabel": relabel, "speed": speed, "kernels": kernels, "scaling": scaling}
+def exponents() -> str:
+    slopes = result("geometry", "scaling")["config"]["exponents"]
+    return table(["graphs", *slopes], [["time grows as n to the power of", *slopes.values()]])
+
+
+TABLES = {"exact": exact, "relabel": relabel, "speed": speed, "kernels": kernels, "scaling": scaling,
+          "exponents": exponents}  # fmt: skip
