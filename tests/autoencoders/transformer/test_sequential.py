@@ -14,7 +14,7 @@ import torch
 from sklearn.base import clone
 
 from geogae import GeoGAE, GeoGAEError, Graph, datasets
-from geogae.autoencoders.transformer.sequential import HEADROOM, MAX_READ
+from geogae.autoencoders.transformer.sequential import HEADROOM, MAX_READ, _spread
 from geogae.model_folder import load_folder, save_folder
 
 TINY: dict[str, Any] = {
@@ -95,6 +95,26 @@ def test_the_best_weights_are_the_ones_kept(graphs: list[Graph]) -> None:
     model = GeoGAE(**{**TINY, "epochs": 8, "validations": 8, "lr": 5e-3}).fit(graphs[:16], validation=graphs[16:])
     best = max(row["validation_f1"] for row in model.history_)
     assert len(model.history_) == 8 and model.evaluate(graphs[16:])["f1"] == pytest.approx(best)
+
+
+def test_validation_is_bounded_and_spread_over_sizes(graphs: list[Graph]) -> None:
+    assert _spread(graphs, 10**6) == graphs
+    total = sum(graph.n for graph in graphs)
+    some = _spread(graphs, total // 3)
+    assert 0 < sum(graph.n for graph in some) <= total // 3 + max(graph.n for graph in graphs)
+    rank = {id(graph): i for i, graph in enumerate(sorted(graphs, key=lambda graph: graph.n))}
+    places = sorted(rank[id(graph)] for graph in some)
+    assert len(some) == len(graphs) // 3 and max(np.diff(places)) <= 4
+    assert _spread(graphs, 1)  # one at least
+
+
+def test_validation_scores_are_those_of_the_decoder(model: GeoGAE, graphs: list[Graph]) -> None:
+    """Graphs in groups of like size, up to twice the largest of the group: nothing else than ``decode`` cuts later."""
+    autoencoder = model.autoencoder_
+    readings = autoencoder.read([graph.topology() for graph in graphs])
+    sizes = [len(decoding.graph.adjacency()) for decoding in autoencoder.decode(autoencoder.encode(readings))]
+    assert max(sizes) <= HEADROOM * min(graph.n for graph in graphs)  # no group cuts what this model decodes
+    assert autoencoder._validated(readings) == pytest.approx(autoencoder.scores(readings))
 
 
 def test_one_graph_is_enough() -> None:

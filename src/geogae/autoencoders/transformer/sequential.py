@@ -50,6 +50,8 @@ from geogae.training.stream import EditedGraphs
 BATCH = 256  # graphs at a time in encoding and decoding
 HEADROOM = 2  # decoding stops at this many times the largest graph of the fit
 MAX_READ = 20_000  # nodes that can be encoded
+VALIDATED_AT_ONCE = 64  # graphs at a time in validation
+VALIDATED = 20_000  # nodes of the validation graphs that are decoded during training, at most
 
 
 class SequenceReading(NamedTuple):
@@ -224,7 +226,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         graphs, validation = hold_out(graphs, validation, self.seed)
         self.schema = Schema.of([*graphs, *validation]) if self.attributes != "ignored" else None
         clouds = self.reader.fit(graphs, progress=session.progress)
-        held_out = self.read(validation, progress=session.progress)
+        held_out = self.read(_spread(validation, VALIDATED), progress=session.progress)
         self.max_nodes = HEADROOM * max(graph.n for graph in [*graphs, *validation])
         self.network = self._built()
         nodes = float(np.mean([cloud.n for cloud in clouds]))
@@ -300,8 +302,13 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         )
 
     def _validated(self, held_out: Sequence[SequenceReading]) -> dict[str, float]:
-        true = [reading.ordered for reading in held_out]
-        scores = reconstruction_scores(true, self.decode(self._codes(held_out)), self.attributes)
+        """Graphs of like size are decoded together, up to HEADROOM times their largest: early on no stop is learned."""
+        z, true, decoded = self._codes(held_out), list[Graph](), list[Decoding]()
+        for chosen in Sequences([reading.cloud for reading in held_out]).by_size(VALIDATED_AT_ONCE):
+            graphs = [held_out[i].ordered for i in chosen]
+            true += graphs
+            decoded += self._decoded(z[chosen], min(self.max_nodes, HEADROOM * max(graph.n for graph in graphs)))
+        scores = reconstruction_scores(true, decoded, self.attributes)
         if self.schema is not None and self.attributes == "decoded":
             scores["choice"] = validation_choice(scores, self.schema)
         return scores
@@ -352,13 +359,16 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         gains = [edge_f1(true, two) > edge_f1(true, one) for true, one, two in zip(graphs, before, after, strict=True)]
         return torch.where(torch.tensor(gains, device=codes.device)[:, None], changed, codes)
 
-    @torch.inference_mode()
     def decode(self, z: NDArray[np.float32]) -> list[Decoding]:
         check_latent(z, self.latent_dim)
+        return self._decoded(z, self.max_nodes)
+
+    @torch.inference_mode()
+    def _decoded(self, z: NDArray[np.float32], max_nodes: int) -> list[Decoding]:
         decodings = []
         for begin in range(0, len(z), BATCH):
             rows = torch.from_numpy(z[begin : begin + BATCH]).to(torch_device(self.device))
-            decoded = self.network.decode(rows, self.max_nodes)
+            decoded = self.network.decode(rows, max_nodes)
             graphs = graphs_of_balls(decoded.balls.float().cpu().numpy(), decoded.sizes.cpu().numpy())
             if self.schema is not None and self.attributes == "decoded":
                 graphs = self._with_attributes(decoded, graphs, self.schema)
@@ -410,3 +420,10 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         model.network = model._built()
         model.network.load_state_dict(weights)
         return model
+
+
+def _spread(graphs: Sequence[Graph], nodes: int) -> list[Graph]:
+    """Graphs with at most so many nodes in all, spread over the sizes that there are: validation must not take long."""
+    by_size = sorted(range(len(graphs)), key=lambda i: graphs[i].n)
+    every = max(1, min(len(graphs), -(-sum(graph.n for graph in graphs) // nodes)))
+    return [graphs[i] for i in sorted(by_size[every // 2 :: every])]
