@@ -170,7 +170,7 @@ def test_there_must_be_attributes(name: str, mode: str) -> None:
     plain = [graph.topology() for graph in several()]
     with pytest.raises(GeoGAEError) as error:
         fitted(name, plain, attributes=mode)
-    assert str(error.value) == "the graphs carry no attributes; give graphs that do, or attributes='ignored'"
+    assert str(error.value) == "the graphs have no attributes; give graphs that have some, or attributes='ignored'"
     with pytest.raises(GeoGAEError) as error:
         fitted(name, [*several("categories"), *plain[:1]], attributes=mode)
     said = f"graphs have 0 or 2 node_categorical columns (a graph of {plain[0].n} nodes has 0); all need the same"

@@ -43,8 +43,8 @@ class Chain(Autoencoder[Reading]):
     def fit(
         self, graphs: Sequence[Graph], validation: Sequence[Graph] | None = None, session: Session = ALONE
     ) -> list[dict[str, Any]]:
-        self.longest = max(graph.n for graph in graphs)
-        return [{"step": 0, "validation_f1": 1.0}]
+        self.longest = max(graph.n for graph in [*graphs, *(validation or [])])
+        return [{"step": 0}]
 
     def why_not(self, graph: Graph) -> str | None:
         return f"it has {graph.n} nodes; at most {self.longest}" if graph.n > self.longest else None
@@ -83,6 +83,18 @@ def test_an_autoencoder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
         model.encode(CHAINS)
     )
     assert "at most 22" in (again.why_not(nx.path_graph(40)) or "")
+    assert GeoGAE("chain").latent_dim == GeoGAE.defaults("chain")["latent_dim"] == 192
+
+
+def test_an_autoencoder_on_the_command_line(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    monkeypatch.setitem(AUTOENCODERS, "chain", Chain)
+    Path("chain.toml").write_text('architecture = "chain"\nlatent_dim = 4\nscale = 2.0\n')
+    formats.write(CHAINS, "chains.jsonl")
+    for how in ([], ["--json"]):
+        done = run("train", "chain.toml", "--data", "chains.jsonl", "--out", f"run{len(how)}", *how)
+        assert done.code == 0 and ('"f1": 1.0' if how else "100.00 %") in done.out
+    assert run("encode", "run0", "chains.jsonl", "-o", "z.npy").code == 0
+    assert np.load("z.npy")[3].tolist() == [12, 0, 0, 0]
 
 
 # -- a node order ---

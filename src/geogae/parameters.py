@@ -12,7 +12,7 @@ from geogae import autoencoders, presets
 from geogae.autoencoders import Autoencoder
 from geogae.errors import GeoGAEError
 
-SHARED = ("latent_dim", "attributes", "device", "seed")  # parameters of every autoencoder
+SHARED: dict[str, Any] = {"latent_dim": 192, "attributes": "ignored", "device": "auto", "seed": 0}  # of all of them
 
 
 class ArchitectureParameters(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -48,7 +48,7 @@ class ArchitectureParameters(BaseEstimator):  # type: ignore[misc]  # scikit-lea
     @classmethod
     def defaults(cls, architecture: str = "refined") -> dict[str, Any]:
         """Every parameter of an architecture and its default."""
-        return {"architecture": architecture, **autoencoders.defaults(architecture)}
+        return {"architecture": architecture, **autoencoders.defaults(architecture), **SHARED}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Every parameter of the architecture and its value."""

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from geogae.errors import GeoGAEError
 from geogae.files import atomic_path
+from geogae.formats import as_graph
 from geogae.geometry.cloud import RADIUS_SCALE, HyperballCloud
 from geogae.geometry.starts import mds_start, path_distances
 from geogae.graph import Graph
@@ -239,16 +240,17 @@ def _explain_colours(figure: Figure, clouds: Sequence[HyperballCloud], categorie
 
 
 def plot_reconstructions(
-    pairs: Sequence[tuple[Graph, Graph | None]], path: str | os.PathLike[str] | None = None, *, columns: int = 3
+    pairs: Sequence[tuple[Any, Any]], path: str | os.PathLike[str] | None = None, *, columns: int = 3
 ) -> Figure:
     """Each graph beside what came back from its vector, nodes in the same places; wrong and missing edges in red."""
     if not pairs or columns < 1:
         raise GeoGAEError(f"a picture needs at least one pair and one column, not {len(pairs)} and {columns}")
+    known = [(as_graph(true), None if back is None else as_graph(back)) for true, back in pairs]
     columns = min(columns, len(pairs))
     rows = -(-len(pairs) // columns)
     figure = Figure(figsize=(2 * PANEL * columns, (PANEL + 0.4) * rows), layout="constrained")
     panels = figure.subplots(rows, 2 * columns, squeeze=False).reshape(-1, 2)
-    for (left, right), (true, back) in zip(panels, pairs, strict=False):
+    for (left, right), (true, back) in zip(panels, known, strict=False):
         places, decoded = layout(true), back or Graph(1)
         extra = places[-1:] + 0.1 * np.arange(1, max(0, decoded.n - true.n) + 1)[:, None]  # nodes that should not be
         both = np.concatenate([places, extra])

@@ -246,5 +246,5 @@ def test_graphs_of_different_kinds_have_no_schema() -> None:
         Schema.of([MOLECULE, changed(node_continuous=None, name="odd")])
     with pytest.raises(GeoGAEError, match=r"graphs have 1 or 2 edge_categorical columns \(graph 'water' has 1\)"):
         Schema.of([changed(edge_categorical=[[1, 1], [2, 2]], name="odd"), MOLECULE])
-    with pytest.raises(GeoGAEError, match="the graphs carry no attributes; give graphs that do, or"):
+    with pytest.raises(GeoGAEError, match="the graphs have no attributes; give graphs that have some, or"):
         Schema.of([Graph(3, [(0, 1)]), Graph(1)])

@@ -383,7 +383,7 @@ def test_attributes_that_are_not_there(run: Run) -> None:
     code, out, err = run("train", "attributes/mutag", "--data", "plain.jsonl", "--out", "run")
     assert (code, out) == (2, "")
     assert err.splitlines()[-1] == (
-        "error: the graphs carry no attributes; give graphs that do, or attributes='ignored'"
+        "error: the graphs have no attributes; give graphs that have some, or attributes='ignored'"
     )
     assert not Path("run/run.json").exists()  # free for another try
 

@@ -137,7 +137,7 @@ class Schema:
     def of(cls, graphs: Sequence[Graph]) -> Self:
         schema = cls(Block.of("node", graphs), Block.of("edge", graphs))
         if not schema.node.width and not schema.edge.width:
-            raise GeoGAEError("the graphs carry no attributes; give graphs that do, or attributes='ignored'")
+            raise GeoGAEError("the graphs have no attributes; give graphs that have some, or attributes='ignored'")
         return schema
 
     def why_not(self, graph: Graph) -> str | None:

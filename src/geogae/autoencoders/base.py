@@ -137,7 +137,7 @@ class Autoencoder(ABC, Generic[R]):
 
     def decode_by_rules(self, z: NDArray[np.float32], rules: DecodingRules) -> list[Decoding]:
         """The best supported graphs among those that keep to ``rules``; not every decoder can."""
-        raise GeoGAEError(f"the decoder of {type(self).__name__} keeps no rules; linear and refined models do")
+        raise GeoGAEError(f"the decoder of {type(self).__name__} keeps no rules; take keep_rules=False")
 
     @abstractmethod
     def state(self) -> State:

@@ -31,7 +31,7 @@ class CloudReader:
         self.consensus: Consensus | None = None
 
     def fit(self, graphs: Sequence[Graph], *, progress: bool = False) -> list[HyperballCloud]:
-        """Clouds of training graphs, which settle the dimension and the consensus."""
+        """Clouds of training graphs, which give the dimension and the consensus."""
         if self.uses_consensus:
             self.consensus = make_consensus(graphs, self.dim, progress=progress)
         clouds = self.read(graphs, progress=progress)

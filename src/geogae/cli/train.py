@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -106,18 +106,25 @@ def train(
             raise
         if not peers.writes:
             return
-    if any(row["step"] for row in model.history_):  # others are not trained step by step
+    if any(row.get("step") for row in model.history_):  # others are not trained step by step
         from geogae.plots import plot_curves
 
         plot_curves(model.history_, folder / "curves.png")
-    best = max(model.history_, key=lambda row: row.get("validation_choice", row["validation_f1"]))
-    scores = {name.removeprefix("validation_"): value for name, value in best.items() if name.startswith("validation_")}
-    scores.pop("choice", None)
+    scores = _validation_scores(model.history_) or model.evaluate(validation)
     part = "test" if test else "validation"
     if as_json:
-        print_json({"run": str(folder), "validation": scores, "seconds": model.history_[-1]["seconds"]})
+        print_json({"run": str(folder), "validation": scores, "seconds": model.history_[-1].get("seconds")})
     else:
         print_facts({"run": str(folder), **in_words(scores), "next": f"geogae evaluate {folder} --split {part}"})
+
+
+def _validation_scores(history: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Those of the weights that were kept; none where the history has none."""
+    scored = [row for row in history if "validation_f1_unweighted" in row]
+    best = max(scored, key=lambda row: row.get("validation_choice", row["validation_f1"]), default={})
+    scores = {name.removeprefix("validation_"): value for name, value in best.items() if name.startswith("validation_")}
+    scores.pop("choice", None)
+    return scores
 
 
 def parse_changes(pairs: list[str]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """QM9 from the package qm9pack: the SMILES with all hydrogens, read by RDKit, and the computed properties.
 
-Nodes carry atomic number and formal charge, edges RDKit's bond type, and the label is the tuple of
+Nodes have atomic number and formal charge, edges RDKit's bond type, and the label is the tuple of
 ``PROPERTIES``. The coordinates are left out: for about 450 molecules the atoms there do not follow the SMILES.
 """
 

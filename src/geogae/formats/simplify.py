@@ -215,7 +215,7 @@ def _joined(
 def _check_agreement(
     pairs: Integers, blocks: Mapping[str, Block | None], first: Integers, second: Integers, origin: Origin
 ) -> None:
-    """Rows that become one edge must carry the same attributes; NaN in both is left to the check of the values."""
+    """Rows that become one edge must have the same attributes; NaN in both is left to the check of the values."""
     for name, block in blocks.items():
         if block is None or not len(first):
             continue

@@ -194,21 +194,6 @@ class HyperballCloud:
                 return float(min(smallest, gaps.min(initial=np.inf)))
             reach *= 2
 
-    @cached_property
-    def different_balls(self) -> int:
-        """How many balls there are: adjacent twins share theirs."""
-        return len(np.unique(self.balls, axis=0))
-
-    def grouped(self) -> HyperballCloud:
-        """The same cloud, in its order nodes that share a ball next to each other, where the first of them stood."""
-        _, first, ball = np.unique(self.balls, axis=0, return_index=True, return_inverse=True)
-        return replace(self, order=self.order[np.argsort(first[ball.ravel()], kind="stable")])
-
-    @property
-    def whole_size(self) -> int:
-        """Nodes of the graph that is to come back."""
-        return self.n
-
     @property
     def ordered_graph(self) -> Graph:
         """The graph in node order: what is to come back."""

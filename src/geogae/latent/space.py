@@ -116,6 +116,8 @@ class LatentSpace:
         """
         check_number("n", n, int, 1)
         check_number("seed", seed, int, 0)
+        if details and molecules:
+            raise GeoGAEError("details=True gives graphs and their z; take molecules=False, or details=False")
         how: dict[str, Any] = {"seed": seed, "given": given, "guidance": guidance, "only_valid": only_valid}
         how["temperature"] = temperature
         draws: Draws = draw(self._prior(), self._decoder(keep_rules), n, self._broken, **how)

@@ -1,9 +1,13 @@
-"""Hyperparameters by name: one TOML file each, holding only what differs from the estimator's defaults."""
+"""Hyperparameters by name: one TOML file each, holding only what differs from the estimator's defaults.
+
+A file of this folder is a preset without a further line: ``paper/mutag.toml`` is ``paper/mutag``.
+"""
 
 from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,19 +17,26 @@ from geogae.errors import GeoGAEError
 _FOLDER = files(__package__)
 DATASETS = ("mutag", "aids", "imdb-binary", "qm9", "syntheticnew", "collab", "reddit-binary")
 DEFAULT = "default"  # GeoGAE's defaults, for no data set in particular
-ATTRIBUTED = ("mutag", "aids", "qm9")  # data sets with attributes of nodes and edges
-RECIPES = {
-    "paper": DATASETS,
-    "sequential": DATASETS,
-    "linear": DATASETS,
-    "attributes": ATTRIBUTED,
-    "paper-attributes": ATTRIBUTED,
-}
+RECIPES = ("", "paper", "sequential", "linear", "attributes", "paper-attributes")  # those that are listed first
 
 
 def names() -> list[str]:
-    """Every preset: what suits any graphs, plain names, recipes."""
-    return [DEFAULT, *DATASETS, *(f"{recipe}/{name}" for recipe, datasets in RECIPES.items() for name in datasets)]
+    """Every preset: what suits any graphs, plain names, recipes; the paper's data sets in the paper's order."""
+    folders = {"": _FOLDER} | {entry.name: entry for entry in _FOLDER.iterdir() if entry.is_dir()}
+    found = [
+        (folder, entry.name.removesuffix(".toml"))
+        for folder, place in folders.items()
+        for entry in place.iterdir()
+        if entry.name.endswith(".toml")
+    ]
+    known = (DEFAULT, *DATASETS)
+    found.sort(key=lambda name: (*_place(name[0], RECIPES), *_place(name[1], known)))
+    return [f"{folder}/{name}" if folder else name for folder, name in found]
+
+
+def _place(name: str, known: Sequence[str]) -> tuple[int, str]:
+    """By which names are sorted: known ones in their order, then others by the alphabet."""
+    return known.index(name) if name in known else len(known), name
 
 
 def text(name: str | os.PathLike[str]) -> str:

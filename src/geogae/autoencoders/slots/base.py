@@ -21,7 +21,7 @@ from geogae.graph import Graph
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-FREE = 2e9  # a bound that bounds nothing
+FREE = 2e9  # stands for no bound
 COUNT_WEIGHT = 300.0  # of a count that rounds wrongly, against a pair of nodes: it shifts all nodes behind it
 
 

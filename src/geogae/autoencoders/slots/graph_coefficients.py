@@ -17,7 +17,7 @@ from geogae.graph import Graph
 
 LANDMARKS = 8  # nodes, the distances from which are combined
 FUNCTIONS = LANDMARKS + 1  # with the constant
-RIDGE = 1e-3  # keeps coefficients small where a few nodes do not settle them
+RIDGE = 1e-3  # keeps coefficients small where a few nodes do not determine them
 KNOWN, SMOOTH = 0.01, 0.1  # shares of a column's variance that may be left, to need nothing, or coefficients alone
 
 

@@ -98,7 +98,7 @@ def beta(epoch: float, target: float = BETA_TARGET, epochs: float = BETA_EPOCHS)
 
 
 def rescaled(losses: Tensor, cap: float = CAP, average: Callable[[Tensor], Tensor] = Tensor.abs) -> Tensor:
-    """Losses (P,), each scaled to their mean magnitude, by at most ``cap``; the factors carry no gradient.
+    """Losses (P,), each scaled to their mean magnitude, by at most ``cap``; the factors have no gradient.
 
     ``average`` gives the magnitudes of the whole batch where several processes hold parts of it.
     """

@@ -37,7 +37,7 @@ class Batch(NamedTuple):
 class Sequences:
     """Clouds of one dimension, read in node order; indexing with a list of numbers gives a batch.
 
-    With a ``schema`` batches carry the attributes of the clouds' graphs.
+    With a ``schema`` batches have the attributes of the clouds' graphs.
     """
 
     def __init__(self, clouds: Sequence[HyperballCloud], schema: Schema | None = None) -> None:

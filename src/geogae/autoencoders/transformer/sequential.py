@@ -321,8 +321,9 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         return (self.schema and self.schema.why_not(graph)) or self.reader.why_not(graph)
 
     def lossy(self, reading: SequenceReading) -> str | None:
-        if reading.ordered.n > self.max_nodes:
-            return f"it has {reading.ordered.n} nodes; decoding stops at {self.max_nodes}"
+        if (n := reading.ordered.n) > (largest := self.max_nodes // HEADROOM):
+            stops = f", and decoding stops at {self.max_nodes}" if n > self.max_nodes else ""
+            return f"it has {n} nodes; the largest graph of the fit has {largest}{stops}"
         return self.schema.unknown(reading.ordered) if self.schema else None
 
     def inexact(self, reading: SequenceReading) -> bool:

@@ -32,7 +32,7 @@ def find(name: str) -> type[TrainedAutoencoder[Any]]:
 def preset(name: str, dataset: str) -> dict[str, Any]:
     """The paper's hyperparameters of a method for a data set of the paper."""
     find(name)
-    path = files("geogae.presets") / name / f"{dataset.lower()}.toml"
+    path = files(__package__) / "presets" / name / f"{dataset.lower()}.toml"
     if not path.is_file():
         raise GeoGAEError(f"{name} has no preset for {dataset!r}; give a data set of the paper")
     values = tomllib.loads(path.read_text(encoding="utf-8"))
