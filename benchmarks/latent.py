@@ -90,13 +90,20 @@ def distance(options: argparse.Namespace, seed: int) -> Iterable[dict[str, Any]]
 
 
 def fit(options: argparse.Namespace, seed: int) -> Iterable[dict[str, Any]]:
-    """The model that sample and optimise take, by heavy atoms; only training molecules are read."""
+    """The model that sample and optimise take, by heavy atoms; only training molecules are read.
+
+    An interrupted fit continues: the model is saved before its prior is fitted, and the prior has a checkpoint.
+    """
     from geogae.benchmark.tasks import molecules
 
     begin = time.process_time()
     graphs, _ = molecules.qm9(options.count)
     train, validation, _ = ([graphs[i] for i in part] for part in molecules.parts(len(graphs)))
-    model = GeoGAE(**QM9, seed=seed).fit(train)
+    if options.model.exists():
+        model = GeoGAE.load(options.model)
+    else:
+        model = GeoGAE(**QM9, seed=seed).fit(train)
+        model.save(options.model)
     fitted = round((time.process_time() - begin) / 60, 2)
     checkpoint = options.model.with_suffix(".prior")
     model.fit_prior(

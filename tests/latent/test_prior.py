@@ -88,6 +88,16 @@ def test_denoising_moves_draws_to_the_data(fitted: FlowPrior) -> None:
     np.testing.assert_array_equal(GaussianPrior().fit(z).denoised(noisy), noisy)
 
 
+def test_restarts_pull_draws_to_the_data(fitted: FlowPrior) -> None:
+    off = ring(500, seed=4) + np.random.default_rng(5).normal(0, 0.6, (500, 3)).astype(np.float32)
+    back = fitted.restarted(off, (0.6, 0.8), np.random.default_rng(6))
+    again = fitted.restarted(off, (0.6, 0.8), np.random.default_rng(6))
+    away = [np.abs(np.hypot(z[:, 0], z[:, 1]) - 3).mean() for z in (off, back)]
+    assert away[1] < 0.5 * away[0]
+    np.testing.assert_array_equal(back, again)
+    np.testing.assert_array_equal(fitted.restarted(off, (), np.random.default_rng(0)), off)
+
+
 def test_flow_comes_back_from_its_state(fitted: FlowPrior) -> None:
     again = FlowPrior.from_state(fitted.state())
     np.testing.assert_array_equal(again.sample(20, seed=5), fitted.sample(20, seed=5))

@@ -37,6 +37,8 @@ STEPS = 60  # of the equation
 HEAVIEST = 20.0  # weight of a guess late on the way, at most
 PROBES = 8  # random directions that estimate a divergence
 AT_ONCE = 4096  # vectors
+RESTARTS = (0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93)  # times to which draws go back with fresh noise
+RESTART_STEPS = 12  # of the equation from time 0 on, in a restart: fresh noise hides the errors of long steps
 MEET = 0.6  # time at which the ends of a path are joined: 0 is the normal distribution, 1 is z
 
 Steps = Sequence[tuple[float, float]]  # of time
@@ -134,6 +136,43 @@ class FlowPrior(Prior):
     @torch.inference_mode()
     def to_normal(self, z: NDArray[np.floating], given: Given | None = None) -> NDArray[np.float64]:
         return self._backwards(z, _times(), given)
+
+    def sample(
+        self,
+        n: int,
+        seed: int = 0,
+        given: Given | None = None,
+        guidance: float = 1.0,
+        temperature: float = 1.0,
+        restarts: Sequence[float] | None = None,
+    ) -> NDArray[np.float32]:
+        """n draws, see :meth:`Prior.sample`; ``restarts`` are the times of :meth:`restarted`, RESTARTS if not given."""
+        check_number("temperature", temperature, float, 0, 10)
+        rng = np.random.default_rng(seed)
+        z = self.from_normal(temperature * rng.standard_normal((n, self.m)), given, guidance)
+        z = self.restarted(z, RESTARTS if restarts is None else restarts, rng, given, guidance)
+        return self.denoised(z, given)
+
+    @torch.inference_mode()
+    def restarted(
+        self,
+        z: NDArray[np.floating],
+        times: Sequence[float],
+        rng: np.random.Generator,
+        given: Given | None = None,
+        guidance: float = 1.0,
+    ) -> NDArray[np.float32]:
+        """z (N, m) that go back to each of some times with fresh noise, and forwards again (Xu et al. 2023).
+
+        What went wrong on the way before is mended in part: a draw off the manifold is pulled to it anew.
+        """
+        found = np.asarray(z, np.float32)
+        for time in times:
+            left = 1 - (1 - BLUR) * time  # deviation of the noise at this time; t · BLUR of it is there already
+            fresh = math.sqrt(left**2 - (time * BLUR) ** 2)
+            points = time * self._numbers(found) + fresh * rng.standard_normal(found.shape)
+            found = self._forwards(points, _times(RESTART_STEPS, time), given, guidance)
+        return found
 
     @torch.inference_mode()
     def denoised(self, z: NDArray[np.float32], given: Given | None = None) -> NDArray[np.float32]:
@@ -293,9 +332,13 @@ def _scales(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     return typical * (deviations / typical).clip(1e-3) ** EVEN
 
 
-def _times() -> list[tuple[float, float]]:
-    """Begin and end of each step; the noise that is left falls by the same factor in each."""
-    left = BLUR ** np.linspace(0, 1, STEPS + 1)
+def _times(steps: int = STEPS, begin: float = 0.0) -> list[tuple[float, float]]:
+    """Begin and end of each step from a time on, so many of them from time 0 on.
+
+    The noise that is left falls by about the same factor in each step.
+    """
+    first = math.log(1 - (1 - BLUR) * begin) / math.log(BLUR)  # 0 at time 0, 1 at time 1
+    left = BLUR ** np.linspace(first, 1, max(1, round(steps * (1 - first))) + 1)
     times = ((1 - left) / (1 - BLUR)).clip(0, 1).tolist()
     return list(pairwise(times))
 

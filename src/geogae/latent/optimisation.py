@@ -1,9 +1,10 @@
 """Better graphs by a score: black-box search among normal vectors, which prior and decoder turn into graphs.
 
 Each round asks CMA-ES for some vectors and makes others by changing the best ones so far: a few numbers are drawn anew,
-or all are turned a little, so that a change stays as likely as what it changes. A graph is scored once, however often
-it is met. All that a search does follows from its seed and from the scores, so that one that was interrupted goes on
-from the scores that its file holds.
+or all are turned a little, so that a change stays as likely as what it changes. All of them are decoded, which costs no
+call of the score. A surrogate of the score decides which of the new graphs are scored, and CMA-ES gets its guess for
+the others. A graph is scored once, however often it is met. All that a search does follows from its seed and from the
+scores, so that one that was interrupted goes on from the scores that its file holds.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import logging
 import math
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,11 +25,15 @@ from numpy.typing import NDArray
 
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
+from geogae.latent.surrogate import Surrogate
 from geogae.progress import Meter
 
 log = logging.getLogger("geogae")
 
-ROUND = 32  # vectors by CMA-ES and by changes, each
+ROUND = 32  # vectors by CMA-ES
+CHANGED = 32, 160  # vectors by changes of the best, without and with a surrogate
+CALLS = 48  # graphs that are scored in a round, of those that the surrogate expects most of
+LEAST = 50  # scored graphs that a surrogate is learned from
 ELITE = 50  # graphs that are changed
 SPREAD = 0.5  # CMA-ES's first step
 STALE = 40  # rounds without a better top, after which CMA-ES starts anew
@@ -120,11 +126,12 @@ def optimise(
     resume: bool = False,
     progress: bool = False,
     changes: bool = True,
+    surrogate: bool = True,
 ) -> Search:
     """Search for at most ``budget`` calls of ``score``, from the normal vectors ``starts`` (count, m).
 
     ``decode`` gives for each vector a graph, a key that equal graphs share and what the score is to see, or None where
-    a vector is no valid graph. ``changes=False`` leaves the search to CMA-ES alone.
+    a vector is no valid graph. Without ``changes`` CMA-ES alone makes vectors, without a ``surrogate`` all are scored.
     """
     if budget < 1:
         raise GeoGAEError(f"budget={budget} must be at least 1, the number of calls of the score")
@@ -139,13 +146,15 @@ def optimise(
         while scores.left > 0 and fruitless < FRUITLESS:
             before, asked = search.top, len(scores.known)
             points = np.array(evolution.ask())
-            values = _score(search, scores, points, decode(points))
+            if changes:
+                elite = [found.u for found in search.best[:ELITE]]
+                points = np.concatenate([points, _changed(elite, points.shape[1], CHANGED[surrogate], rng)])
+            decoded = decode(points)
+            guesses = _guesses(search, scores, decoded, seed) if surrogate else {}
+            values = _score(search, scores, points, decoded, guesses)[:ROUND]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                evolution.tell(points.tolist(), values.tolist())
-            if changes and scores.left > 0:
-                changed = _changed([found.u for found in search.best[:ELITE]], points.shape[1], rng)
-                _score(search, scores, changed, decode(changed))
+                evolution.tell(points[:ROUND].tolist(), values.tolist())
             since = 0 if search.top > before else since + 1
             fruitless = 0 if len(scores.known) > asked else fruitless + 1
             if since >= STALE or evolution.stop():
@@ -162,15 +171,36 @@ def optimise(
     return search
 
 
+def _guesses(
+    search: Search, scores: Scores, decoded: Sequence[tuple[Graph, str, Any] | None], seed: int
+) -> dict[str, float]:
+    """What the surrogate expects of the new graphs that are not to be scored, by their keys."""
+    if len(search.best) < LEAST:
+        return {}
+    new = {one[1]: one[0] for one in decoded if one is not None and one[1] not in scores.known}
+    if len(new) <= CALLS:
+        return {}
+    learned = Surrogate(seed).fit([f.graph for f in search.best], np.array([f.score for f in search.best]))
+    expected = dict(zip(new, learned.optimistic(list(new.values())).tolist(), strict=True))
+    return dict(sorted(expected.items(), key=lambda item: -item[1])[CALLS:])
+
+
 def _score(
-    search: Search, scores: Scores, points: _Floats, decoded: Sequence[tuple[Graph, str, Any] | None]
+    search: Search,
+    scores: Scores,
+    points: _Floats,
+    decoded: Sequence[tuple[Graph, str, Any] | None],
+    guesses: Mapping[str, float] = MappingProxyType({}),
 ) -> NDArray[np.float64]:
-    """Losses (count,) for CMA-ES; new graphs join the best."""
+    """Losses (count,) for CMA-ES; new graphs are scored and join the best, unless there is a guess of their score."""
     losses = np.full(len(points), np.inf)
     for at, (u, one) in enumerate(zip(points, decoded, strict=True)):
         if one is None:
             continue
         graph, key, what = one
+        if key in guesses:
+            losses[at] = -guesses[key]
+            continue
         if key not in scores.known:
             if scores.left <= 0:
                 continue
@@ -178,7 +208,6 @@ def _score(
                 search.best.append(Found(graph, value, u))
         losses[at] = -scores.known[key]
     search.best.sort(key=lambda found: -found.score)
-    del search.best[max(ELITE, 1000) :]
     finite = losses[np.isfinite(losses)]
     return np.where(np.isfinite(losses), losses, (finite.max() if len(finite) else 0.0) + 1.0)
 
@@ -193,10 +222,10 @@ def _evolution(search: Search, starts: _Floats, seed: int, rng: np.random.Genera
     return cma.CMAEvolutionStrategy(center.tolist(), SPREAD, options)
 
 
-def _changed(elite: Sequence[_Floats], m: int, rng: np.random.Generator) -> _Floats:
+def _changed(elite: Sequence[_Floats], m: int, count: int, rng: np.random.Generator) -> _Floats:
     """Changes of good vectors that keep the normal distribution: turned towards a draw, in some numbers or in all."""
     made = []
-    for _ in range(ROUND):
+    for _ in range(count):
         fresh = rng.standard_normal(m)
         if not elite:
             made.append(fresh)

@@ -159,13 +159,15 @@ class LatentSpace:
         resume: bool = False,
         progress: bool = False,
         changes: bool = True,
+        surrogate: bool = True,
     ) -> Search:
         """Better graphs by ``score``, higher is better, within ``budget`` calls of it; see :class:`Search`.
 
         ``score`` is a name (``"qed"``, ``"logp"``, ``"plogp"``, …), ``"module:function"`` or a function of a graph, or
         of an RDKit molecule with ``molecules``. ``start`` are graphs to start from, draws of the prior if not given.
         ``file`` keeps the scores, so that a search that was interrupted goes on with ``resume``. ``keep_rules`` is that
-        of :meth:`sample`: fewer candidates are lost for breaking a rule.
+        of :meth:`sample`: fewer candidates are lost for breaking a rule. ``changes`` and ``surrogate`` are parts of the
+        search that can be left out, see :func:`geogae.latent.optimisation.optimise`.
         """
         check_number("budget", budget, int, 1)
         check_number("seed", seed, int, 0)
@@ -182,7 +184,8 @@ class LatentSpace:
         def decode(u: NDArray[np.float64]) -> list[tuple[Graph, str, Any] | None]:
             return [self._candidate(graph, molecules) for graph in graphs_of(prior.denoised(prior.from_normal(u)))]
 
-        how: dict[str, Any] = {"file": file, "resume": resume, "progress": progress, "changes": changes}
+        how: dict[str, Any] = {"file": file, "resume": resume, "progress": progress}
+        how |= {"changes": changes, "surrogate": surrogate}
         return optimise(function, decode, starts, budget=budget, seed=seed, **how)
 
     # -- inside -------------------------------------------------------------------------------------------------------
