@@ -11,6 +11,7 @@ from scipy.stats import norm, spearmanr
 
 from geogae import Graph, datasets
 from geogae.latent.optimisation import CALLS, CHANGED, ROUND, optimise
+from geogae.latent.prior import GaussianPrior
 from geogae.latent.surrogate import Surrogate
 
 
@@ -28,12 +29,14 @@ def test_it_ranks_graphs_that_it_has_not_seen() -> None:
 
 
 NODES = 14
+STARTS = np.random.default_rng(0).standard_normal((60, NODES)).astype(np.float32)
+PRIOR = GaussianPrior().fit(STARTS)
 
 
-def trees(u: NDArray[np.float64]) -> list[tuple[Graph, str, Any] | None]:
-    """Node i of a tree is joined to one of those before it, which one u decides."""
+def trees(z: NDArray[np.float32]) -> list[tuple[Graph, str, Any] | None]:
+    """Node i of a tree is joined to one of those before it, which one z decides."""
     found: list[tuple[Graph, str, Any] | None] = []
-    for row in u:
+    for row in z:
         joined = [(int(i * norm.cdf(row[i])), i) for i in range(1, NODES)]
         graph = Graph(NODES, joined)
         found.append((graph, repr(joined), graph))
@@ -42,18 +45,16 @@ def trees(u: NDArray[np.float64]) -> list[tuple[Graph, str, Any] | None]:
 
 @pytest.mark.parametrize("surrogate", [True, False])
 def test_a_round_scores_the_most_promising(surrogate: bool) -> None:
-    starts = np.random.default_rng(0).standard_normal((60, NODES))
-    found = optimise(leaves, trees, starts, budget=60 + 2 * CALLS, seed=1, surrogate=surrogate)
+    found = optimise(leaves, trees, PRIOR, STARTS, budget=60 + 2 * CALLS, seed=1, surrogate=surrogate)
     calls = [row["calls"] for row in found.history]
     assert calls[-1] == 60 + 2 * CALLS
     assert calls[0] == 60 + CALLS if surrogate else 60 + CALLS < calls[0] <= 60 + ROUND + CHANGED[0]
 
 
 def test_it_saves_calls() -> None:
-    starts = np.random.default_rng(0).standard_normal((60, NODES))
     tops = {
         surrogate: np.mean([
-            optimise(leaves, trees, starts, budget=300, seed=seed, surrogate=surrogate).top for seed in range(3)
+            optimise(leaves, trees, PRIOR, STARTS, budget=300, seed=seed, surrogate=surrogate).top for seed in range(3)
         ])
         for surrogate in (True, False)
     }  # fmt: skip
@@ -61,8 +62,7 @@ def test_it_saves_calls() -> None:
 
 
 def test_a_search_with_a_surrogate_resumes(tmp_path: Any) -> None:
-    starts = np.random.default_rng(0).standard_normal((60, NODES))
-    whole = optimise(leaves, trees, starts, budget=200, seed=2, file=tmp_path / "whole.jsonl")
+    whole = optimise(leaves, trees, PRIOR, STARTS, budget=200, seed=2, file=tmp_path / "whole.jsonl")
     lines = (tmp_path / "whole.jsonl").read_text().splitlines()
     (tmp_path / "part.jsonl").write_text("\n".join(lines[:130]) + "\n")
     asked: list[Graph] = []
@@ -71,5 +71,5 @@ def test_a_search_with_a_surrogate_resumes(tmp_path: Any) -> None:
         asked.append(graph)
         return leaves(graph)
 
-    resumed = optimise(counted, trees, starts, budget=200, seed=2, file=tmp_path / "part.jsonl", resume=True)
+    resumed = optimise(counted, trees, PRIOR, STARTS, budget=200, seed=2, file=tmp_path / "part.jsonl", resume=True)
     assert len(asked) == whole.calls - 130 and resumed.history == whole.history

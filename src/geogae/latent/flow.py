@@ -38,6 +38,7 @@ HEAVIEST = 20.0  # weight of a guess late on the way, at most
 PROBES = 8  # random directions that estimate a divergence
 AT_ONCE = 4096  # vectors
 RESTARTS = (0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93)  # times to which draws go back with fresh noise
+CHANGES = (0.3, 0.45, 0.6, 0.7)  # times to which a change goes back
 RESTART_STEPS = 12  # of the equation from time 0 on, in a restart: fresh noise hides the errors of long steps
 MEET = 0.6  # time at which the ends of a path are joined: 0 is the normal distribution, 1 is z
 
@@ -173,6 +174,13 @@ class FlowPrior(Prior):
             points = time * self._numbers(found) + fresh * rng.standard_normal(found.shape)
             found = self._forwards(points, _times(RESTART_STEPS, time), given, guidance)
         return found
+
+    def changed(self, z: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
+        """Restarts of z (N, m), each from one of CHANGES: the earlier the time, the larger the change."""
+        found, times = np.array(z, np.float32), rng.choice(CHANGES, len(z))
+        for time in CHANGES:
+            found[times == time] = self.restarted(found[times == time], (time, RESTARTS[-1]), rng)
+        return self.denoised(found)
 
     @torch.inference_mode()
     def denoised(self, z: NDArray[np.float32], given: Given | None = None) -> NDArray[np.float32]:

@@ -1,7 +1,7 @@
-"""Better graphs by a score: black-box search among normal vectors, which prior and decoder turn into graphs.
+"""Better graphs by a score: black-box search in the space of a prior, whose vectors the decoder turns into graphs.
 
-Each round asks CMA-ES for some vectors and makes others by changing the best ones so far: a few numbers are drawn anew,
-or all are turned a little, so that a change stays as likely as what it changes. All of them are decoded, which costs no
+Each round asks CMA-ES for some normal vectors, and the prior for changes of the z of the best graphs so far, which stay
+as likely as what they change (:meth:`geogae.latent.prior.Prior.changed`). All of them are decoded, which costs no
 call of the score. A surrogate of the score decides which of the new graphs are scored, and CMA-ES gets its guess for
 the others. A graph is scored once, however often it is met. All that a search does follows from its seed and from the
 scores, so that one that was interrupted goes on from the scores that its file holds.
@@ -25,13 +25,14 @@ from numpy.typing import NDArray
 
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
+from geogae.latent.prior import Prior
 from geogae.latent.surrogate import Surrogate
 from geogae.progress import Meter
 
 log = logging.getLogger("geogae")
 
 ROUND = 32  # vectors by CMA-ES
-CHANGED = 32, 160  # vectors by changes of the best, without and with a surrogate
+CHANGED = 32, 480  # changes of the best, without and with a surrogate
 CALLS = 48  # graphs that are scored in a round, of those that the surrogate expects most of
 LEAST = 50  # scored graphs that a surrogate is learned from
 ELITE = 50  # graphs that are changed
@@ -40,13 +41,11 @@ STALE = 40  # rounds without a better top, after which CMA-ES starts anew
 FRUITLESS = 200  # rounds in a row without a new graph, after which a search ends
 TOP = 10
 
-_Floats = NDArray[np.float64]
-
 
 class Found(NamedTuple):
     graph: Graph
     score: float
-    u: _Floats
+    z: NDArray[np.float32]
 
 
 @dataclass
@@ -117,8 +116,9 @@ class Scores:
 
 def optimise(
     score: Callable[[Any], float],
-    decode: Callable[[NDArray[np.float64]], Sequence[tuple[Graph, str, Any] | None]],
-    starts: _Floats,
+    decode: Callable[[NDArray[np.float32]], Sequence[tuple[Graph, str, Any] | None]],
+    prior: Prior,
+    starts: NDArray[np.float32],
     *,
     budget: int,
     seed: int = 0,
@@ -128,10 +128,10 @@ def optimise(
     changes: bool = True,
     surrogate: bool = True,
 ) -> Search:
-    """Search for at most ``budget`` calls of ``score``, from the normal vectors ``starts`` (count, m).
+    """Search for at most ``budget`` calls of ``score``, from the z ``starts`` (count, m).
 
-    ``decode`` gives for each vector a graph, a key that equal graphs share and what the score is to see, or None where
-    a vector is no valid graph. Without ``changes`` CMA-ES alone makes vectors, without a ``surrogate`` all are scored.
+    ``decode`` gives for each z a graph, a key that equal graphs share and what the score is to see, or None where z is
+    no valid graph. Without ``changes`` CMA-ES alone makes vectors, without a ``surrogate`` all are scored.
     """
     if budget < 1:
         raise GeoGAEError(f"budget={budget} must be at least 1, the number of calls of the score")
@@ -141,24 +141,26 @@ def optimise(
     _score(search, scores, starts[:budget], decode(starts[:budget]))
     if scores.failed and scores.failed == len(scores.known):
         raise GeoGAEError(f"the score has no number for any of the {scores.failed} first graphs: {scores.reason}")
-    evolution, since, fruitless = _evolution(search, starts, seed), 0, 0
+    evolution, since, fruitless = _evolution(search, prior, starts, seed), 0, 0
     with Meter("optimising", progress) as meter:
         while scores.left > 0 and fruitless < FRUITLESS:
             before, asked = search.top, len(scores.known)
-            points = np.array(evolution.ask())
-            if changes:
-                elite = [found.u for found in search.best[:ELITE]]
-                points = np.concatenate([points, _changed(elite, points.shape[1], CHANGED[surrogate], rng)])
+            asked_for = np.array(evolution.ask())
+            points = prior.denoised(prior.from_normal(asked_for))
+            if changes and search.best:
+                parents = (min(ELITE, len(search.best)) * rng.random(CHANGED[surrogate]) ** 2).astype(int)
+                elite = np.array([search.best[i].z for i in parents])  # the better, the likelier
+                points = np.concatenate([points, prior.changed(elite, rng)])
             decoded = decode(points)
             guesses = _guesses(search, scores, decoded, seed) if surrogate else {}
             values = _score(search, scores, points, decoded, guesses)[:ROUND]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                evolution.tell(points[:ROUND].tolist(), values.tolist())
+                evolution.tell(asked_for.tolist(), values.tolist())
             since = 0 if search.top > before else since + 1
             fruitless = 0 if len(scores.known) > asked else fruitless + 1
             if since >= STALE or evolution.stop():
-                evolution, since = _evolution(search, starts, seed + len(scores.known), rng), 0
+                evolution, since = _evolution(search, prior, starts, seed + len(scores.known), rng), 0
             best = search.best[0].score if search.best else -math.inf
             search.history.append({"calls": float(len(scores.known)), "best": best, "top": search.top})
             meter.show(1 - scores.left / budget, best=best, top=search.top)
@@ -188,13 +190,13 @@ def _guesses(
 def _score(
     search: Search,
     scores: Scores,
-    points: _Floats,
+    points: NDArray[np.float32],
     decoded: Sequence[tuple[Graph, str, Any] | None],
     guesses: Mapping[str, float] = MappingProxyType({}),
 ) -> NDArray[np.float64]:
     """Losses (count,) for CMA-ES; new graphs are scored and join the best, unless there is a guess of their score."""
     losses = np.full(len(points), np.inf)
-    for at, (u, one) in enumerate(zip(points, decoded, strict=True)):
+    for at, (z, one) in enumerate(zip(points, decoded, strict=True)):
         if one is None:
             continue
         graph, key, what = one
@@ -205,36 +207,20 @@ def _score(
             if scores.left <= 0:
                 continue
             if (value := scores.ask(key, what)) > -math.inf:
-                search.best.append(Found(graph, value, u))
+                search.best.append(Found(graph, value, z))
         losses[at] = -scores.known[key]
     search.best.sort(key=lambda found: -found.score)
     finite = losses[np.isfinite(losses)]
     return np.where(np.isfinite(losses), losses, (finite.max() if len(finite) else 0.0) + 1.0)
 
 
-def _evolution(search: Search, starts: _Floats, seed: int, rng: np.random.Generator | None = None) -> Any:
-    """CMA-ES from the best vector so far, or, when it starts anew, from one of the best."""
+def _evolution(
+    search: Search, prior: Prior, starts: NDArray[np.float32], seed: int, rng: np.random.Generator | None = None
+) -> Any:
+    """CMA-ES from the normal vector of the best graph so far, or, when it starts anew, of one of the best."""
     import cma
 
-    elite = [found.u for found in search.best[:ELITE]] or list(starts[:1])
-    center = elite[0] if rng is None else elite[rng.integers(len(elite))]
+    elite = [found.z for found in search.best[:ELITE]] or list(starts[:1])
+    [center] = prior.to_normal(elite[0 if rng is None else rng.integers(len(elite))][None])
     options = {"seed": seed % 2**31 + 1, "popsize": ROUND, "verbose": -9, "CMA_diagonal": True}
     return cma.CMAEvolutionStrategy(center.tolist(), SPREAD, options)
-
-
-def _changed(elite: Sequence[_Floats], m: int, count: int, rng: np.random.Generator) -> _Floats:
-    """Changes of good vectors that keep the normal distribution: turned towards a draw, in some numbers or in all."""
-    made = []
-    for _ in range(count):
-        fresh = rng.standard_normal(m)
-        if not elite:
-            made.append(fresh)
-            continue
-        parent = elite[int(len(elite) * rng.random() ** 2)]  # the better, the likelier
-        angle = rng.choice([0.15, 0.3, 0.6, math.pi / 2])
-        turned = math.cos(angle) * parent + math.sin(angle) * fresh
-        some = rng.random(m) < rng.choice([2 / m, 0.1, 0.3, 1.0])
-        if rng.random() < 0.3:  # what comes first stays
-            some = np.arange(m) >= rng.integers(m)
-        made.append(np.where(some, turned, parent))
-    return np.array(made)

@@ -71,6 +71,14 @@ class Prior(ABC):
         """z (N, m) with its noise removed, where a prior can do that; by default z is returned as it is."""
         return z
 
+    def changed(self, z: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
+        """Random changes of z (N, m) that are as likely as z: some or all numbers of its normal vector are turned."""
+        u = self.to_normal(z)
+        angle = rng.choice([0.15, 0.3, 0.6, np.pi / 2], (len(u), 1))
+        turned = np.cos(angle) * u + np.sin(angle) * rng.standard_normal(u.shape)
+        some = rng.random(u.shape) < rng.choice([2 / self.m, 0.1, 0.3, 1.0], (len(u), 1))
+        return self.denoised(self.from_normal(np.where(some, turned, u)))
+
     def between(
         self, one: NDArray[np.floating], other: NDArray[np.floating], at: Sequence[float]
     ) -> NDArray[np.float32]:

@@ -175,18 +175,18 @@ class LatentSpace:
         if isinstance(function, str):
             function, molecules = scores.find(function)
         if start is None:
-            starts = np.random.default_rng(seed).standard_normal((min(STARTS, budget), prior.m))
+            starts = prior.sample(min(STARTS, budget), seed)
         else:
-            starts = prior.to_normal(np.atleast_2d(self.encode(self._own(start))))
+            starts = np.atleast_2d(self.encode(self._own(start)))
 
         graphs_of = self._decoder(keep_rules)
 
-        def decode(u: NDArray[np.float64]) -> list[tuple[Graph, str, Any] | None]:
-            return [self._candidate(graph, molecules) for graph in graphs_of(prior.denoised(prior.from_normal(u)))]
+        def decode(z: NDArray[np.float32]) -> list[tuple[Graph, str, Any] | None]:
+            return [self._candidate(graph, molecules) for graph in graphs_of(z)]
 
         how: dict[str, Any] = {"file": file, "resume": resume, "progress": progress}
         how |= {"changes": changes, "surrogate": surrogate}
-        return optimise(function, decode, starts, budget=budget, seed=seed, **how)
+        return optimise(function, decode, prior, starts, budget=budget, seed=seed, **how)
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
