@@ -21,8 +21,8 @@ def run(model: GeoGAE, seed: int, names: tuple[str, ...] = ("qed", "plogp")) -> 
     start = [graphs[i] for i in np.random.default_rng(seed).choice(train, STARTS, replace=False)]
     drawn = model.sample(RANDOM_CALLS, seed=seed, only_valid=True, keep_rules=True)
     for name in names:
-        for method, changes in (("search", True), ("CMA-ES alone", False)):
-            found = model.optimise(name, CALLS, start, seed=seed, keep_rules=True, changes=changes)
+        for method, parts in (("search", True), ("CMA-ES alone", False)):
+            found = model.optimise(name, CALLS, start, seed=seed, keep_rules=True, changes=parts, surrogate=parts)
             yield _result(name, method, seed, found.calls, [one.score for one in found.best])
         yield _result(name, "random draws", seed, RANDOM_CALLS, _scored(name, drawn))
         yield _result(name, "start", seed, STARTS, _scored(name, start))
