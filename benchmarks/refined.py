@@ -75,7 +75,7 @@ def choose(names: list[str]) -> None:
                     seconds.append(round(time.perf_counter() - start, 2))
                     best = max(model.history_, key=lambda row: row["validation_f1"])
                     measured.append({key: best[f"validation_{key}"] for key in ("f1", "exact")})
-                candidate = {"dim": dim, "order": order, "m": m, "folds": _folds_leaves(model)}
+                candidate = {"dim": dim, "order": order, "m": m, "folds": _leaves_folded(model)}
                 rows.append({**candidate, "validation": measured, "seconds": seconds})
                 f1 = [round(100 * row["f1"], 2) for row in measured]
                 print(name, dim, order, m, f1, np.mean(f1).round(2), seconds, flush=True)
@@ -83,7 +83,7 @@ def choose(names: list[str]) -> None:
         record("refined", f"choose-{name}", config, rows, time.perf_counter() - begin)
 
 
-def _folds_leaves(model: GeoGAE) -> bool:
+def _leaves_folded(model: GeoGAE) -> bool:
     return any(isinstance(feature, Leaves) for feature in model.autoencoder_.features.features)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from geogae import GeoGAE, Graph, datasets, fit_clouds, formats
 from geogae.autoencoders import AUTOENCODERS, Autoencoder, Decoding, Reading, Session, State
-from geogae.autoencoders.base import ALONE
+from geogae.autoencoders.base import DEFAULT_SESSION
 from geogae.benchmark.methods import METHODS, Entry
 from geogae.benchmark.results import read_results
 from geogae.geometry.ordering import ORDERS
@@ -41,7 +41,7 @@ class Chain(Autoencoder[Reading]):
         self.latent_dim, self.attributes, self.scale, self.longest = latent_dim, attributes, scale, 0
 
     def fit(
-        self, graphs: Sequence[Graph], validation: Sequence[Graph] | None = None, session: Session = ALONE
+        self, graphs: Sequence[Graph], validation: Sequence[Graph] | None = None, session: Session = DEFAULT_SESSION
     ) -> list[dict[str, Any]]:
         self.longest = max(graph.n for graph in [*graphs, *(validation or [])])
         return [{"step": 0}]

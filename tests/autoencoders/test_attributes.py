@@ -72,7 +72,7 @@ def test_attributes_come_back_from_features(some: list[Graph]) -> None:
             categories = sum(map(len, block.categories))
             assert (features[:, :categories].sum(1) == len(block.categories)).all()
             parts.append(block.read(features))
-        back = schema.dress(graph.topology(), *parts)
+        back = schema.with_attributes(graph.topology(), *parts)
         assert np.array_equal(back.node_categorical, graph.node_categorical)  # type: ignore[arg-type]
         assert back.topology() == graph.topology() and knows(schema, back) and knows(schema, graph)
         if len(graph.edges):
@@ -120,7 +120,7 @@ def test_numbers_beyond_all_limits_are_the_largest() -> None:
     """A vector that no graph has may decode to anything, but to a graph."""
     schema = Schema.of([MOLECULE])
     wild = Columns(np.zeros((3, 2), np.int64), np.array([[np.inf], [-3e38], [np.nan]], np.float32))
-    numbers = schema.dress(MOLECULE.topology(), wild, schema.edge.columns(MOLECULE)).node_continuous
+    numbers = schema.with_attributes(MOLECULE.topology(), wild, schema.edge.columns(MOLECULE)).node_continuous
     largest = np.finfo(np.float32).max
     assert numbers is not None and numbers.ravel().tolist() == [largest, -largest, 0]
 
@@ -151,7 +151,7 @@ def test_a_graph_without_edges_needs_no_edge_attributes(given: object) -> None:
         assert columns.codes.shape == (0, 1) and columns.numbers.shape == (0, 2)
         assert schema.edge.features(columns).shape == (0, 4)
         assert schema.edge.read(np.zeros((0, 4))).codes.shape == (0, 1)
-        assert schema.dress(lone.topology(), schema.node.columns(lone), columns).n == 1
+        assert schema.with_attributes(lone.topology(), schema.node.columns(lone), columns).n == 1
     alone = Schema.of([lone])
     assert alone.edge.width == 0 and knows(alone, lone)
 
@@ -166,14 +166,14 @@ def test_blocks_that_are_not_there() -> None:
         "node_categorical": None,
         "node_continuous": None,
     }
-    assert schema.dress(graph.topology(), columns, schema.edge.columns(graph)) == graph
+    assert schema.with_attributes(graph.topology(), columns, schema.edge.columns(graph)) == graph
 
 
 def test_rows_follow_the_edges_of_the_graph() -> None:
     one = Graph(3, [(1, 2), (0, 1)], edge_categorical=[5, 9])
     schema = Schema.of([one])
     assert schema.edge.columns(one).codes.ravel().tolist() == [1, 0]  # (0, 1) first
-    assert schema.dress(
+    assert schema.with_attributes(
         one.topology(), schema.node.columns(one), Columns(np.array([[0], [1]]), np.zeros((2, 0), np.float32))
     ) == (Graph(3, [(0, 1), (1, 2)], edge_categorical=[5, 9]))
 

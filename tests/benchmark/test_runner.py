@@ -405,7 +405,7 @@ def test_a_plan_that_is_done_interrupts_nobody(tmp_path: Path) -> None:
     assert done.returncode == 0 and all(line.startswith("note: ") for line in done.stderr.splitlines()), done.stderr
 
 
-ALONE = """
+DEFAULT_SESSION = """
 from pathlib import Path
 from geogae.benchmark import runner
 from spies import one, serve
@@ -416,7 +416,7 @@ runner.Worker().measure(one("asleep"), Path("results"), Path("work"), 1)
 
 def test_a_worker_does_not_outlive_a_killed_plan(tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-c", ALONE],
+        [sys.executable, "-c", DEFAULT_SESSION],
         stdout=subprocess.PIPE,
         text=True,
         cwd=tmp_path,

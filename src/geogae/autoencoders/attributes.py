@@ -152,7 +152,7 @@ class Schema:
     def continuous(self) -> bool:
         return bool(self.node.mean or self.edge.mean)
 
-    def dress(self, graph: Graph, node: Columns, edge: Columns) -> Graph:
+    def with_attributes(self, graph: Graph, node: Columns, edge: Columns) -> Graph:
         """A graph with attributes; rows of ``edge`` follow ``graph.edges``."""
         return Graph(graph.n, graph.edges, **self.node.fields(node), **self.edge.fields(edge))
 

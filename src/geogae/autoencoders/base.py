@@ -99,7 +99,7 @@ class Session:
     keep: Callable[[], None] = lambda: None  # called when :meth:`Autoencoder.state` is the best so far
 
 
-ALONE = Session()  # in memory, from the beginning, by this process
+DEFAULT_SESSION = Session()  # in memory, from the beginning, by this process
 
 
 class Autoencoder(ABC, Generic[R]):
@@ -115,7 +115,7 @@ class Autoencoder(ABC, Generic[R]):
 
     @abstractmethod
     def fit(
-        self, graphs: Sequence[Graph], validation: Sequence[Graph] | None = None, session: Session = ALONE
+        self, graphs: Sequence[Graph], validation: Sequence[Graph] | None = None, session: Session = DEFAULT_SESSION
     ) -> list[dict[str, Any]]:
         """Learn from ``graphs``; what there is to choose is chosen on ``validation``. Returns the history of scores."""
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from geogae.autoencoders.attributes import Schema, validation_choice
 from geogae.autoencoders.base import (
-    ALONE,
+    DEFAULT_SESSION,
     MAX_LATENT,
     Autoencoder,
     Decoding,
@@ -47,8 +47,10 @@ PAIRS = 1 << 26  # of nodes in a batch at most: 64 MiB of adjacency
 DESCRIBED, LEAST_DESCRIBED = 16, 128  # numbers of a descriptor, and of z that has one unless asked otherwise
 ROOM = 4  # times the largest graph of the fit is the largest that can be encoded
 FOLDS: tuple[tuple[str, type[Leaves] | type[Twins]], ...] = (("leaves", Leaves), ("twins", Twins))  # in this order
-PERHAPS = 0.7  # share of nodes left, below which validation graphs decide whether nodes are folded
-CLEAR = 0.5  # share left, below which leaves are folded without a trial: the clouds of the whole graphs cost too much
+TRY_FOLDING_BELOW = 0.7  # share of nodes left, below which validation graphs decide whether nodes are folded
+ALWAYS_FOLD_BELOW = (
+    0.5  # share left, below which leaves are folded without a trial: the clouds of the whole graphs cost too much
+)
 
 
 class CloudReading(NamedTuple):
@@ -120,7 +122,7 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
     # -- fit ----------------------------------------------------------------------------------------------------------
 
     def fit(
-        self, graphs: Sequence[Graph], validation: Sequence[Graph] | None = None, session: Session = ALONE
+        self, graphs: Sequence[Graph], validation: Sequence[Graph] | None = None, session: Session = DEFAULT_SESSION
     ) -> list[dict[str, Any]]:
         """Fit clouds, slot features and the decoder; where folding may or may not pay, validation graphs choose."""
         begin = time.monotonic()
@@ -165,8 +167,8 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
                 continue
             feature = kind.of(graphs)
             left = sum(feature.left(graph) for graph in graphs) / sum(graph.n for graph in graphs)
-            clear = name == "leaves" and left < CLEAR
-            choices.append((True,) if clear else (False, True) if left < PERHAPS else (False,))
+            clear = name == "leaves" and left < ALWAYS_FOLD_BELOW
+            choices.append((True,) if clear else (False, True) if left < TRY_FOLDING_BELOW else (False,))
         return [(leaves, twins) for leaves, twins in product(*choices)]
 
     def _fit(
@@ -326,7 +328,7 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         return torch.from_numpy(slots).to(device), sizes, None if noise is None else torch.from_numpy(noise).to(device)
 
     def _with_decoded_coefficients(self, z: Tensor, readings: Sequence[CloudReading]) -> Tensor:
-        """The same z with the graph coefficients for what its slots decode to, be it the graph or not quite."""
+        """The same z with the graph coefficients for what its slots decode to, even if they decode to another graph."""
         slots, sizes, _ = self.decoder.decode(z, self.max_nodes)
         nodes, d = slots.cpu().numpy(), int(self.reader.dim)
         cores = graphs_of_balls(nodes[..., :d], sizes.cpu().numpy())

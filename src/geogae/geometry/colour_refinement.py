@@ -258,8 +258,8 @@ def split_into_parts(
 ) -> tuple[Ints, Ints, NDArray[np.bool_], Ints, Ints, Arcs, Arcs]:
     """The connected components of an equitable graph after :func:`without_backgrounds`, each one a coloured graph.
 
-    Returns ``nodes, bounds, settled, cell, start, neighbour, kind``: part p has the nodes
-    ``nodes[bounds[p]:bounds[p + 1]]``, and ``settled[p]`` says whether it has no parts in turn; its arrays are the
+    Returns ``nodes, bounds, indivisible, cell, start, neighbour, kind``: part p has the nodes
+    ``nodes[bounds[p]:bounds[p + 1]]``, and ``indivisible[p]`` says whether it has no parts in turn; its arrays are the
     matching slices of the rest (``start`` less its first value), numbered from 0 within the part. The nodes before
     ``bounds[0]`` are isolated.
     """
@@ -301,13 +301,13 @@ def split_into_parts(
             same = i > begin and cell[nodes[i]] == cell[nodes[i - 1]]
             part_cell[i] = part_cell[i - 1] if same else i - begin
         neighbour[start[begin] : start[end]] -= begin
-    settled = np.zeros(parts, np.bool_)
+    indivisible = np.zeros(parts, np.bool_)
     for p in range(parts):
         begin, end = bounds[p], bounds[p + 1]
         arcs = slice(start[begin], start[end])
         rows = start[begin : end + 1] - start[begin]
-        settled[p] = len(without_backgrounds(part_cell[begin:end], rows, neighbour[arcs], kind[arcs])[1]) == 0
-    return nodes, bounds, settled, part_cell, start, neighbour, kind
+        indivisible[p] = len(without_backgrounds(part_cell[begin:end], rows, neighbour[arcs], kind[arcs])[1]) == 0
+    return nodes, bounds, indivisible, part_cell, start, neighbour, kind
 
 
 @njit(cache=True, nogil=True)
@@ -361,11 +361,11 @@ def _order_without_search(cell: Ints, start: Ints, neighbour: Arcs, kind: Arcs) 
     nothing = np.zeros(0, np.int64)
     order, cell, _, _, _ = refine(cell, start, neighbour, kind, -1, nothing)
     start, neighbour, kind = renumber(order, start, neighbour, kind)
-    nodes, bounds, settled, _, start, neighbour, kind = split_into_parts(cell, start, neighbour, kind)
+    nodes, bounds, indivisible, _, start, neighbour, kind = split_into_parts(cell, start, neighbour, kind)
     if len(bounds) == 1:
         return order[nodes]
     begin, end = bounds[0], bounds[1]
-    if not settled[0]:
+    if not indivisible[0]:
         return nothing
     for p in range(1, len(bounds) - 1):
         if bounds[p + 1] - bounds[p] != end - begin:

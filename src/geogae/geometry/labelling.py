@@ -177,12 +177,12 @@ def _solve(graph: _Coloured, search: _Search) -> _Solution:
 def _by_parts(graph: _Coloured, search: _Search) -> _Solving:
     """Label an equitable graph part by part: isolated nodes by colour, then larger parts by certificate."""
     search.budget -= _PART_WORK + len(graph.neighbour)
-    nodes, bounds, settled, cell, start, neighbour, kind = split_into_parts(*graph)
+    nodes, bounds, indivisible, cell, start, neighbour, kind = split_into_parts(*graph)
     if len(bounds) == 2 and bounds[0] == 0:  # one part, and it is everything
         return (yield from _by_search(_Coloured(cell, start, neighbour, kind), search))
 
     solved = []
-    for (begin, end), simple in zip(pairwise(bounds.tolist()), settled.tolist(), strict=True):
+    for (begin, end), simple in zip(pairwise(bounds.tolist()), indivisible.tolist(), strict=True):
         arcs = slice(start[begin], start[end])
         part = _Coloured(cell[begin:end], start[begin : end + 1] - start[begin], neighbour[arcs], kind[arcs])
         members = nodes[begin:end]

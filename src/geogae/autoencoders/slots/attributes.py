@@ -119,7 +119,7 @@ class Attributes(SlotFeature):
         edge += numbers[1] / NUMBER
         if self.smooth:
             node[:, self.smooth] += functions(core) @ coefficients.reshape(FUNCTIONS, -1)
-        return self.schema.dress(
+        return self.schema.with_attributes(
             core, Columns(codes[0], node.astype(np.float32)), Columns(codes[1], edge.astype(np.float32))
         )
 

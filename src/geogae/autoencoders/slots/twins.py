@@ -99,10 +99,10 @@ def twin_classes(graph: Graph, edge: Ints) -> Ints:
     first = np.arange(graph.n)
     for nodes in _equal_closed_neighbourhoods(graph):
         if graph.edge_categorical is None:
-            _settle(first, nodes, graph.node_categorical)
+            _assign_first(first, nodes, graph.node_categorical)
         else:
             for group in _interchangeable(graph, nodes, edge):
-                _settle(first, group, None)
+                _assign_first(first, group, None)
     return first
 
 
@@ -139,7 +139,7 @@ def _neighbourhood_hashes(n: int, edges: Any) -> Any:
     return total
 
 
-def _settle(first: Ints, nodes: Ints, categories: NDArray[np.int64] | None) -> None:
+def _assign_first(first: Ints, nodes: Ints, categories: NDArray[np.int64] | None) -> None:
     if categories is None:
         first[nodes] = nodes.min()
         return

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from geogae.autoencoders.attributes import Schema, validation_choice
 from geogae.autoencoders.base import (
-    ALONE,
+    DEFAULT_SESSION,
     MAX_LATENT,
     Autoencoder,
     Decoding,
@@ -220,7 +220,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
     # -- fit ----------------------------------------------------------------------------------------------------------
 
     def fit(
-        self, graphs: Sequence[Graph], validation: Sequence[Graph] | None = None, session: Session = ALONE
+        self, graphs: Sequence[Graph], validation: Sequence[Graph] | None = None, session: Session = DEFAULT_SESSION
     ) -> list[dict[str, Any]]:
         """Fit clouds, then train; the weights with the best validation score are kept."""
         graphs, validation = hold_out(graphs, validation, self.seed)
@@ -395,7 +395,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
             edges = given.float().cpu().numpy()
         each = np.split(edges, np.cumsum(counts)[:-1])
         return [
-            schema.dress(graph, schema.node.read(nodes[row, : graph.n]), schema.edge.read(own))
+            schema.with_attributes(graph, schema.node.read(nodes[row, : graph.n]), schema.edge.read(own))
             for row, (graph, own) in enumerate(zip(graphs, each, strict=True))
         ]
 

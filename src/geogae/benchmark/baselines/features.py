@@ -62,10 +62,12 @@ def padded(matrices: Sequence[NDArray[np.float32]], n: int, axes: int, fill: flo
     return torch.from_numpy(whole)
 
 
-def dressed(graph: Graph, schema: Schema | None, nodes: NDArray[np.float32], edges: NDArray[np.float32]) -> Graph:
+def with_attributes(
+    graph: Graph, schema: Schema | None, nodes: NDArray[np.float32], edges: NDArray[np.float32]
+) -> Graph:
     """A graph with the attributes that its features (n, w) and (n, n, w) stand for."""
     if schema is None:
         return graph
     i, j = graph.edges.T
     node = schema.node.read(nodes[:, : schema.node.width])
-    return schema.dress(graph, node, schema.edge.read(edges[i, j]))
+    return schema.with_attributes(graph, node, schema.edge.read(edges[i, j]))

@@ -19,7 +19,7 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor, nn
 
 from geogae.autoencoders.base import Decoding, Reading, check_choice, check_number, torch_device
-from geogae.benchmark.baselines.features import categories, dressed, edge_features, hops, node_features, padded
+from geogae.benchmark.baselines.features import categories, edge_features, hops, node_features, padded, with_attributes
 from geogae.benchmark.baselines.grale_layers import PATHS, SPECTRUM, Decoder, Encoder, mlp
 from geogae.benchmark.baselines.grale_loss import WEIGHTS, Padded, Slots, matched_loss
 from geogae.benchmark.baselines.trained import TrainedAutoencoder
@@ -304,7 +304,7 @@ class GRALE(TrainedAutoencoder[Padded]):
         edges = np.argwhere(np.triu(joined[np.ix_(chosen, chosen)], 1))
         nodes, labels = slots.nodes[0].cpu().numpy()[chosen], self._without_none(slots.edge_labels[0])
         labels = labels[np.ix_(chosen, chosen)]
-        return [Decoding(dressed(Graph(len(chosen), edges), self.schema, nodes, labels))]
+        return [Decoding(with_attributes(Graph(len(chosen), edges), self.schema, nodes, labels))]
 
     def _assignment(self, costs: Tensor, states: Tensor) -> NDArray[np.int64]:
         """The slot of each input, (N,)."""

@@ -23,12 +23,12 @@ from geogae.autoencoders.base import Decoding, Reading, check_number, torch_devi
 from geogae.autoencoders.transformer.attention import dot_product_attention
 from geogae.benchmark.baselines.features import (
     categories,
-    dressed,
     edge_features,
     feature_loss,
     hops,
     node_features,
     padded,
+    with_attributes,
 )
 from geogae.benchmark.baselines.trained import TrainedAutoencoder
 from geogae.graph import Graph
@@ -364,4 +364,8 @@ class PIGVAE(TrainedAutoencoder[Pairs]):
         written: Written = self.network.decode(z, positions(n, z.device)[None], real)  # type: ignore[operator]
         edges = np.argwhere(np.triu(written.edges[0].cpu().numpy() > 0, 1))
         features = (written.node_features[0].cpu().numpy(), written.edge_features[0].cpu().numpy())
-        return [Decoding(dressed(Graph(n, edges), self.schema, *features), truncated=readings is None and n == limit)]
+        return [
+            Decoding(
+                with_attributes(Graph(n, edges), self.schema, *features), truncated=readings is None and n == limit
+            )
+        ]

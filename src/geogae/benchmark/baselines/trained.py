@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from geogae.autoencoders.attributes import Schema
 from geogae.autoencoders.base import (
-    ALONE,
+    DEFAULT_SESSION,
     MAX_LATENT,
     Autoencoder,
     Decoding,
@@ -154,7 +154,7 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
     # -- fit ----------------------------------------------------------------------------------------------------------
 
     def fit(
-        self, graphs: Sequence[Graph], validation: Sequence[Graph] | None = None, session: Session = ALONE
+        self, graphs: Sequence[Graph], validation: Sequence[Graph] | None = None, session: Session = DEFAULT_SESSION
     ) -> list[dict[str, Any]]:
         training, held_out = hold_out(graphs, validation, self.seed)
         if not training or not held_out:
@@ -189,7 +189,7 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
         return history
 
     def prepare(self, graphs: Sequence[Graph], check: Callable[[], None] = lambda: None) -> None:
-        """What is known of the graphs, and a fresh network; ``check`` has its say before the network takes memory."""
+        """What is known of the graphs, and a fresh network; ``check`` runs before the network takes memory."""
         self.schema = None if self.attributes == "ignored" else Schema.of(graphs)
         self.facts = {"largest": max(graph.n for graph in graphs), **self.learn(graphs)}
         check()
