@@ -25,7 +25,7 @@ PARTS = {
     "headline": [
         f"--methods linear,linear-tuned,refined --datasets {SMALL} --seeds 0-4",
         "--methods linear,linear-tuned,refined --datasets QM9:20000,SYNTHETICnew --seeds 0-2",
-        "--methods linear,refined --datasets COLLAB,REDDIT-BINARY --seeds 0-2",
+        "--methods linear,refined --datasets QM9,COLLAB,REDDIT-BINARY --seeds 0-2",
     ],
     "baselines": [f"--methods {TRIVIAL} --datasets {SMALL},{LARGE} --seeds 0-4 --split both"],
     "attributes": [
