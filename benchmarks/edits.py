@@ -49,6 +49,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "margin 1.6 and batch 64": {"margin": 1.6, "batch_size": 64},
     "margin 1.6 and batch 32": {"margin": 1.6, "batch_size": 32},
     "margin 3 and batch 64": {"margin": 3.0, "batch_size": 64},
+    "margin 0.8 and batch 8": {"margin": 0.8, "batch_size": 8},
+    "margin 0.8 and batch 16": {"margin": 0.8, "batch_size": 16},
 }  # fmt: skip
 
 
