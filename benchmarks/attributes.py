@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from geogae import GeoGAE, metrics, presets
-from geogae.autoencoders.attributes import Schema
+from geogae.autoencoders.schema import Schema
 from geogae.autoencoders.slots import Attributes
 from geogae.autoencoders.slots import attributes as slot_attributes
 from geogae.autoencoders.transformer.sequences import Sequences
@@ -68,7 +68,7 @@ def ablations(name: str = "AIDS") -> None:
     changes: dict[str, tuple[dict[str, Any], tuple[Any, str, Any] | None]] = {
         "all of it": ({}, None),
         "categories as they are, not their ranks in context": ({"contexts": False}, None),
-        "without random axes": ({}, (Attributes, "random_axes", 0.0)),
+        "without random axes": ({}, (Attributes, "random_share", 0.0)),
         "without refinement": ({"steps": 0}, None),
         "numbers in the slots, no graph coefficients": ({}, (slot_attributes, "COEFFICIENTS", 0.0)),
         "attributes encoded, not decoded": ({"attributes": "encoded"}, None),

@@ -22,7 +22,7 @@ from typing import Any
 
 from geogae import GeoGAE, datasets
 from geogae.benchmark.provenance import provenance
-from geogae.benchmark.results import append
+from geogae.json_lines import append
 from record import record
 
 RESULTS = Path(__file__).parent / "results" / "latent"

@@ -11,7 +11,7 @@ from typing import Any
 
 from geogae.benchmark.paper import paper
 from geogae.benchmark.provenance import provenance
-from geogae.benchmark.results import append, read_lines
+from geogae.json_lines import append, read_lines
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"  # of geogae benchmark run

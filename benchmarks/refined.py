@@ -161,7 +161,7 @@ def robustness(names: tuple[str, ...] = ("MUTAG", "AIDS", "IMDB-BINARY")) -> Non
         true, z = [graph for graph, _ in model.reconstruct(validation)], model.encode(validation)
         spread = z[:, 1:].std()
         noise = np.random.default_rng(0).normal(size=z.shape).astype(np.float32) * spread
-        noise[:, model.autoencoder_.decoder.described] = 0  # the size is a whole number: another size is another graph
+        noise[:, model.autoencoder_.decoder.descriptor_dim] = 0  # the size is a whole number: another is another graph
         row = {"dataset": name, "as it is": z, "float16": z.astype(np.float16).astype(np.float32)}
         row |= {f"noise {100 * share:g} %": z + share * noise for share in (0.001, 0.003, 0.01, 0.03)}
         scores = {

@@ -27,9 +27,9 @@ from geogae.benchmark.methods.autoencoder import preset
 from geogae.benchmark.paper import paper
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import fit_clouds
-from geogae.geometry.labelling import canonical_form
+from geogae.labelling.labelling import canonical_form
 from geogae.plots import PALETTE
-from geogae.training.batches import epoch_batches
+from geogae.training.batches import by_size, epoch_batches
 from record import PICTURES, record, recorded
 
 RUNS = Path("runs")
@@ -48,7 +48,7 @@ def teacher_forced(model: GeoGAE, graphs: list[Graph]) -> list[float]:
     readings, network = model.autoencoder_.read(graphs), model.autoencoder_.network
     sequences = Sequences([reading.cloud for reading in readings])
     weighted = np.zeros(network.passes)
-    for chosen in sequences.by_size(64):
+    for chosen in by_size(sequences.sizes, 64, sequences.pairs):
         batch = sequences[chosen]
         out = network(batch.balls, batch.sizes)
         for k in range(network.passes):

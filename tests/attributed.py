@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from geogae import GeoGAE, Graph
-from geogae.autoencoders.attributes import Schema
+from geogae.autoencoders.schema import Schema
 from geogae.graph import ATTRIBUTES
 
 # -- graphs that are made up ---

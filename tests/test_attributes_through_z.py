@@ -36,7 +36,7 @@ from attributed import (
     shuffled,
 )
 from geogae import GeoGAE, Graph, formats, metrics
-from geogae.autoencoders.attributes import Schema
+from geogae.autoencoders.schema import Schema
 from geogae.autoencoders.transformer import sequential
 from geogae.training.loop import METRICS
 from test_estimator import KEYS

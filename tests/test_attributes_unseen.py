@@ -24,7 +24,7 @@ from attributed import (
     several,
 )
 from geogae import GeoGAE, GeoGAEError, Graph, metrics
-from geogae.autoencoders.attributes import Schema
+from geogae.autoencoders.schema import Schema
 from geogae.graph import ATTRIBUTES
 from test_estimator import KEYS
 

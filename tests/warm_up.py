@@ -17,9 +17,9 @@ from geogae import Graph, datasets, fit_clouds
 from geogae.autoencoders.refined import RefinedAutoencoder
 from geogae.autoencoders.refinement import refine
 from geogae.autoencoders.slots import SlotFeatures
-from geogae.geometry.canonical import canonicalise_all
 from geogae.geometry.quick import fit_all_quickly
 from geogae.geometry.recipe import Recipe
+from geogae.labelling.canonical import canonicalise_all
 
 PATH = Graph(3, [(0, 1), (1, 2)])
 

@@ -7,7 +7,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from geogae.benchmark.blocks import markdown_table as table
-from geogae.benchmark.results import read_lines
+from geogae.json_lines import read_lines
 from record import RESULTS, recorded
 
 DATASETS = ("MUTAG", "AIDS", "IMDB-BINARY", "COLLAB", "REDDIT-BINARY")

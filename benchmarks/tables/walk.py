@@ -30,7 +30,10 @@ THERE: Sequence[Stop] = (
 BACK: Sequence[Stop] = (
     (GeoGAE.decode, "z alone comes in"),
     (LinearAutoencoder.decode, "batches of z"),
-    (LinearDecoder.decode, "slots = mean + components · axes; the first number of z is the size"),
+    (
+        LinearDecoder.decode,
+        "slots = mean + descriptor · slopes + components · axes; the first number of the code is the size",
+    ),
     (graphs_of_balls, "edges where balls intersect, eq. 2"),
     (SlotFeatures.read, "attributes are read from the slots; twins and leaves are unfolded"),
     (formats.write, "graphs become a file"),

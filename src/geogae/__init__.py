@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from geogae.estimator import GeoGAE
     from geogae.geometry.cloud import HyperballCloud
     from geogae.geometry.fitting import fit_clouds
-    from geogae.geometry.labelling import canonical_form, isomorphic
     from geogae.graph import Graph
+    from geogae.labelling.labelling import canonical_form, isomorphic
 
 __all__ = [
     "GeoGAE",
@@ -36,11 +36,11 @@ _LAZY = {  # name → module that has it, or that it is: importing geogae stays 
     "GeoGAEError": "geogae.errors",
     "Graph": "geogae.graph",
     "HyperballCloud": "geogae.geometry.cloud",
-    "canonical_form": "geogae.geometry.labelling",
+    "canonical_form": "geogae.labelling.labelling",
     "datasets": "geogae.datasets",
     "fit_clouds": "geogae.geometry.fitting",
     "formats": "geogae.formats",
-    "isomorphic": "geogae.geometry.labelling",
+    "isomorphic": "geogae.labelling.labelling",
     "metrics": "geogae.metrics",
     "plots": "geogae.plots",
     "presets": "geogae.presets",

@@ -19,7 +19,8 @@ from torch.linalg import LinAlgError  # type: ignore[attr-defined]  # torch's ma
 
 from geogae import autoencoders
 from geogae.autoencoders import Autoencoder, Decoding, Session, State
-from geogae.autoencoders.base import as_vectors, check_jobs, check_number
+from geogae.autoencoders.base import as_vectors
+from geogae.checks import check_jobs, check_number
 from geogae.errors import GeoGAEError
 from geogae.formats import as_graphs, is_graph, to_molecules
 from geogae.graph import Graph
@@ -126,7 +127,7 @@ class GeoGAE(
         """Vectors z: (latent_dim,) for one graph, (count, latent_dim) for several; any supported kind of graph."""
         check_number("batch_size", batch_size, int, 1, optional=True)
         check_jobs(n_jobs)
-        autoencoder, given = self._fitted(), as_graphs(graphs)
+        autoencoder, given = self._fitted(), self._own(graphs)
         for index, graph in enumerate(given):  # before anything is fitted
             if reason := autoencoder.why_not(graph):
                 raise GeoGAEError(f"{_name(graph, index)} cannot be encoded: {reason}")
@@ -204,16 +205,16 @@ class GeoGAE(
         may not come back whole, and ``inexact_clouds`` those whose cloud has wrong edges before it is encoded.
         """
         check_jobs(n_jobs)
-        return autoencoders.evaluate(self._fitted(), as_graphs(graphs), n_jobs=n_jobs)
+        return autoencoders.evaluate(self._fitted(), self._own(graphs), n_jobs=n_jobs)
 
     def reconstruct(self, graphs: Any) -> list[tuple[Graph, Graph | None]]:
         """Pairs: each graph in the model's node order, and what its z decodes to; None if it cannot be encoded."""
-        pairs = autoencoders.reconstruct(self._fitted(), as_graphs(graphs))
+        pairs = autoencoders.reconstruct(self._fitted(), self._own(graphs))
         return [(true, decoding and decoding.graph) for true, decoding in pairs]
 
     def why_not(self, graph: Any) -> str | None:
         """Why a graph cannot be encoded, or None if it can."""
-        autoencoder, [given] = self._fitted(), as_graphs(graph)
+        autoencoder, [given] = self._fitted(), self._own(graph)
         return autoencoder.why_not(given)
 
     # -- files --------------------------------------------------------------------------------------------------------

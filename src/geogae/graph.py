@@ -245,11 +245,8 @@ class Graph:
         return to_smiles(self)
 
 
-_PLAIN: dict[str, Any] = {
-    **dict.fromkeys(ATTRIBUTES),
-    "label": None,
-    "name": None,
-}  # of a graph of nodes and edges alone
+# of a graph of nodes and edges alone
+_PLAIN: dict[str, Any] = {**dict.fromkeys(ATTRIBUTES), "label": None, "name": None}
 
 
 def _is_text(name: str) -> bool:

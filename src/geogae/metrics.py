@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from geogae.errors import GeoGAEError
 from geogae.formats import as_graph, as_graphs, is_graph, to_smiles_list
-from geogae.geometry.labelling import canonical_form
 from geogae.graph import Graph
+from geogae.labelling.labelling import canonical_form
 
 SCORES = ("f1", "exact", "size_error")  # of each graph
 

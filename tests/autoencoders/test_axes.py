@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from geogae.autoencoders.linear_decoder import completed, principal_components, random_axes
+from geogae.autoencoders.axes import completed, principal_components, random_axes
 
 
 @given(hnp.arrays(np.float64, (6, 6), elements=st.integers(-9, 9).map(float)), st.integers(1, 8))

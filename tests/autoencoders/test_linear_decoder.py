@@ -7,13 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.decomposition import PCA
 
-from geogae.autoencoders.linear_decoder import (
-    BLOCK,
-    LEAST,
-    NOISE,
-    LinearDecoder,
-    Parts,
-)
+from geogae.autoencoders.axes import LEAST
+from geogae.autoencoders.linear_decoder import BLOCK, NOISE, LinearDecoder, Parts
 
 D = 3
 SLOTS = 8
@@ -39,9 +34,9 @@ def fitted(training, latent_dim, slots=SLOTS, random_share=0.0, descriptors=None
 
 def encode(model, slots, sizes, noise=None, coefficients=None, descriptors=None):
     if coefficients is None:
-        coefficients = torch.zeros(len(sizes), model.latent_dim - 1 - model.count - model.described)
+        coefficients = torch.zeros(len(sizes), model.latent_dim - 1 - model.count - model.descriptor_dim)
     if descriptors is None:
-        descriptors = torch.zeros(len(sizes), model.described)
+        descriptors = torch.zeros(len(sizes), model.descriptor_dim)
     components = model.components(slots, sizes, noise, descriptors)
     return model.assembled(Parts(descriptors, sizes, components, coefficients))
 
@@ -312,7 +307,7 @@ def described():
     numbers = random.normal(size=(80, 2)).astype(np.float32)
     shapes = random.normal(size=(2, SLOTS, D))
     training = [(np.tensordot(own, shapes, 1) + random.normal(size=(SLOTS, D))).astype(np.float32) for own in numbers]
-    return fitted(training, 30, descriptors=numbers, described=2), training, torch.from_numpy(numbers)
+    return fitted(training, 30, descriptors=numbers, descriptor_dim=2), training, torch.from_numpy(numbers)
 
 
 def test_what_follows_from_the_descriptor_is_not_in_the_code(described):

@@ -11,7 +11,7 @@ import pytest
 from geogae import datasets, formats, metrics
 from geogae.autoencoders import linear as room
 from geogae.autoencoders.base import evaluate
-from geogae.autoencoders.linear import ROOM, LinearAutoencoder
+from geogae.autoencoders.linear import HEADROOM, LinearAutoencoder
 from geogae.autoencoders.refined import RefinedAutoencoder
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
@@ -153,7 +153,7 @@ def test_with_a_descriptor_too_each_graph_is_by_itself(mutag: Parts) -> None:
     """At 128 numbers z has one; it, too, is the same for every numbering, batch and larger graph beside it."""
     train, _, test = mutag
     model, random = fitted(train, latent_dim=128), np.random.default_rng(0)
-    assert model.descriptor is not None and model.decoder.described == 16
+    assert model.descriptor is not None and model.decoder.descriptor_dim == 16
     z = encoded(model, test)
     assert right(model, z, test).all() and np.array_equal(z[:, :16], model.descriptor.describe(
         [graph.topology() for graph in test]))  # fmt: skip
@@ -189,7 +189,7 @@ def test_a_larger_graph_is_refined_too_and_changes_nothing(model: RefinedAutoenc
     assert np.array_equal(both[:-1], z)
     [back] = decoded(model, both[-1:])
     assert back.n == 32 and metrics.edge_f1(reading.ordered, back) > 0.7
-    assert model.why_not(formats.as_graph(nx.path_graph(ROOM * 28 + 1))) is not None
+    assert model.why_not(formats.as_graph(nx.path_graph(HEADROOM * 28 + 1))) is not None
 
 
 # -- folding ---
@@ -251,7 +251,7 @@ def test_no_z_decodes_to_more_nodes_than_the_limit() -> None:
     some = [discussion(seed) for seed in range(30)]
     model = RefinedAutoencoder(dim=3, latent_dim=24)
     model.fit(some[:20], some[20:])
-    assert model.max_nodes == ROOM * max(graph.n for graph in some)
+    assert model.max_nodes == HEADROOM * max(graph.n for graph in some)
     z = encoded(model, some)
     wild = np.resize(np.array([3e38, -1e38], np.float32), (1, 24))  # balls and counts overflow
     for extreme in (z * np.float32(1e3), z * np.float32(1e30), np.full((1, 24), 3e38, np.float32), wild):

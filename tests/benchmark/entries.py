@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from geogae import __version__
-from geogae.benchmark.results import append, run_of
+from geogae.benchmark.results import run_of
+from geogae.json_lines import append
 
 TRIVIAL = ("path", "complete", "star", "mean")  # with the true size as side information
 

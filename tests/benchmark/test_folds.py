@@ -13,7 +13,7 @@ import geogae.benchmark
 from geogae import Graph, datasets, formats
 from geogae.benchmark.folds import TEST_READS, development, held_out, unseen
 from geogae.errors import GeoGAEError
-from geogae.geometry.labelling import canonical_form
+from geogae.labelling.labelling import canonical_form
 
 SOURCES = {path.name: path.read_text() for path in Path(geogae.benchmark.__file__).parent.glob("*.py")}
 
@@ -45,7 +45,7 @@ def test_every_reading_of_test_graphs_is_a_line(tmp_path: Path) -> None:
         held_out(run, results)
         lines = [json.loads(line) for line in (results / TEST_READS).read_text().splitlines()]
         assert [line["run"] for line in lines] == [str(run) for run in runs[:count]]
-    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", line["when"]) for line in lines)
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", line["when"]) for line in lines)
 
 
 def test_no_test_graphs_without_a_log(tmp_path: Path) -> None:

@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geogae.benchmark import results
-from geogae.benchmark.results import append, check, compact, read_file, read_results, run_of
+from geogae.benchmark.results import check, compact, read_file, read_results, run_of
 from geogae.benchmark.summary import summarise
 from geogae.benchmark.tables import document
 from geogae.errors import GeoGAEError
+from geogae.json_lines import append
 
 
 def lines(path: Path) -> list[Any]:

@@ -48,7 +48,6 @@ def test_nothing_to_split() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_isomorphic_graphs_stay_together(seed: int) -> None:
-    pytest.importorskip("geogae.geometry.labelling")
     graphs = load("MUTAG")
     parts = split(graphs, seed, disjoint=True)
     assert sorted(g.name for part in parts for g in part) == sorted(g.name for g in graphs)
@@ -59,7 +58,6 @@ def test_isomorphic_graphs_stay_together(seed: int) -> None:
 
 
 def test_classes_are_those_of_isomorphism() -> None:
-    pytest.importorskip("geogae.geometry.labelling")
     hexagon, triangles = nx.cycle_graph(6), nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
     turned = nx.relabel_nodes(hexagon, dict(enumerate([3, 0, 5, 1, 4, 2])))
     classes = splits.isomorphism_classes([hexagon, triangles, turned, Graph(2)])
@@ -67,7 +65,6 @@ def test_classes_are_those_of_isomorphism() -> None:
 
 
 def test_a_class_too_large_for_its_part_goes_to_the_largest() -> None:
-    pytest.importorskip("geogae.geometry.labelling")
     same = [Graph(2, [(0, 1)])] * 9 + [Graph(1)]
     assert sorted(map(len, split(same, disjoint=True))) == [0, 1, 9]
     assert np.ptp([len(split(same, seed, disjoint=True)[0]) for seed in range(5)]) == 0

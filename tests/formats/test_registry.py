@@ -73,7 +73,7 @@ def test_a_new_data_set() -> None:
 
 def test_entries_are_found_where_they_say() -> None:
     """Every line of the registries leads to something."""
-    from geogae.formats.registry import entry
+    from geogae.registry import entry
 
     assert all(isinstance(entry(FILES, suffix), FileFormat) for suffix in FILES)
     assert all(isinstance(entry(OBJECTS, kind), ObjectKind) for kind in OBJECTS)

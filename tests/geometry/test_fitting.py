@@ -17,11 +17,12 @@ from hypothesis import given, settings
 from families import FAMILIES, assert_same, copies, plain, random_graph, shuffled
 from geogae import datasets
 from geogae.errors import GeoGAEError
-from geogae.geometry import canonical, fitting
+from geogae.geometry import fitting
 from geogae.geometry.cache import Fit
 from geogae.geometry.descent import merge_adjacent_twins
 from geogae.geometry.fitting import fit_clouds
 from geogae.graph import Graph
+from geogae.labelling import canonical
 from strategies import graphs
 
 CYCLE = plain(nx.cycle_graph(6))
@@ -191,7 +192,7 @@ def test_a_labelling_that_gives_up_is_said(monkeypatch: pytest.MonkeyPatch, capl
         ({"dim": True}, "dim=True must be"),
         ({"dim": None}, "dim=None must be"),
         ({"order": "size"}, "order='size' is not known; valid are greedy, axis"),
-        ({"start": "grid"}, "start='grid' is not known; valid are 'mds' and 'random'"),
+        ({"start": "grid"}, "start='grid' is not known; valid are mds, random"),
         ({"lr": 1}, "'lr' is no parameter of a fit; valid are start, margin, alpha,"),
         ({"margin": -1}, "margin=-1 must be from 0 to 1e6"),
         ({"margin": np.nan}, "margin=nan must be from 0 to 1e6"),

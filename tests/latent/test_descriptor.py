@@ -8,7 +8,7 @@ import pytest
 
 from geogae import datasets
 from geogae.autoencoders.descriptor import Descriptor
-from geogae.autoencoders.structure import bundles, colours, triangles
+from geogae.autoencoders.structure import colours, packed_chunks, triangles
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 
@@ -63,11 +63,11 @@ def test_state(fitted: Descriptor) -> None:
 
 def test_counts_are_right() -> None:
     graphs = [Graph.from_networkx(nx.gnp_random_graph(12, 0.4, seed=s)) for s in range(5)]
-    [bundle] = bundles(graphs)
+    [packed] = packed_chunks(graphs)
     expected = np.concatenate([list(nx.triangles(graph.to_networkx()).values()) for graph in graphs])
-    np.testing.assert_array_equal(triangles(bundle.start, bundle.neighbour), expected)
-    [bundle] = bundles([Graph(4, [(0, 1), (1, 2), (2, 3)])])
-    rounds = colours(bundle, 2)
+    np.testing.assert_array_equal(triangles(packed.start, packed.neighbour), expected)
+    [packed] = packed_chunks([Graph(4, [(0, 1), (1, 2), (2, 3)])])
+    rounds = colours(packed, 2)
     assert [len(set(colour.tolist())) for colour in rounds] == [1, 2, 2]
     assert rounds[2][0] == rounds[2][3] != rounds[2][1] == rounds[2][2]
 

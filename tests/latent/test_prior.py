@@ -143,6 +143,24 @@ def test_resumed_is_uninterrupted(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(module.Trainer, "_overfits", lambda self: False)
     resumed = FlowPrior().fit(z, core_minutes=0.5, checkpoint=tmp_path / "prior.part", resume=True)
     np.testing.assert_allclose(resumed.sample(10), whole.sample(10), atol=1e-5)
+    for changed, rows in ((("data",), ring(200, 1)), (("seed",), z)):
+        with pytest.raises(GeoGAEError, match=f"a prior with other {changed[0]}; resume with the same, or fit anew"):
+            seed = int(changed == ("seed",))
+            FlowPrior().fit(rows, core_minutes=0.5, seed=seed, checkpoint=tmp_path / "prior.part", resume=True)
+
+
+def test_temperature_holds_in_restarts_of_a_flow(fitted: FlowPrior) -> None:
+    assert np.ptp(fitted.sample(50, temperature=0.0), axis=0).max() < 1e-3  # one point
+    assert fitted.sample(200, temperature=0.2).std(0).sum() < fitted.sample(200).std(0).sum()
+
+
+@pytest.mark.parametrize("kind", [GaussianPrior, MixturePrior])
+def test_what_only_a_flow_can_do_is_an_error(kind: type[Prior]) -> None:
+    prior = kind().fit(ring(200))
+    with pytest.raises(GeoGAEError, match=r"guidance=2.0 needs prior='flow'"):
+        prior.sample(3, guidance=2.0)
+    with pytest.raises(GeoGAEError, match="'logP' is no condition of this prior"):
+        prior.log_prob(ring(3), {"logP": 1.0})
 
 
 def test_mixture_draws_and_says_what_it_is_not() -> None:

@@ -111,10 +111,31 @@ def test_optimising_finds_better_and_resumes(gaussian: GeoGAE, tmp_path) -> None
     (tmp_path / "part.jsonl").write_text("\n".join(lines[: len(lines) // 2]) + "\n" + '{"key": "cut')
     asked.clear()
     resumed = gaussian.optimise(score, 60, ["CC=O", "CCO"], seed=3, file=tmp_path / "part.jsonl", resume=True)
-    assert len(asked) == whole.calls - len(lines) // 2
+    assert len(asked) == whole.calls - (len(lines) // 2 - 1)  # the first line names the score
     assert [f.score for f in resumed.best] == [f.score for f in whole.best]
+    asked.clear()
+    again = gaussian.optimise(score, 60, ["CC=O", "CCO"], seed=3, file=tmp_path / "part.jsonl", resume=True)
+    assert not asked and again.history == whole.history  # the line that was cut does no harm
     with pytest.raises(GeoGAEError, match="holds a search already"):
         gaussian.optimise(score, 60, file=tmp_path / "part.jsonl")
+    with pytest.raises(GeoGAEError, match=r"holds scores of .*score, not of nodes"):
+        gaussian.optimise("nodes", 60, file=tmp_path / "part.jsonl", resume=True)
+    (tmp_path / "text.jsonl").write_text("no scores\n")
+    with pytest.raises(GeoGAEError, match=r"text.jsonl is no file of scores"):
+        gaussian.optimise(score, 60, file=tmp_path / "text.jsonl", resume=True)
+    with pytest.raises(GeoGAEError, match=r"cannot write .*no-folder"):
+        (tmp_path / "no-folder").write_text("")
+        gaussian.optimise(score, 60, ["CCO"], file=tmp_path / "no-folder" / "scores.jsonl")
+
+
+def test_scores_that_failed_before_a_kill_count_as_failed(gaussian: GeoGAE, tmp_path) -> None:
+    def even(graph: Graph) -> float:
+        return graph.n if graph.n % 2 == 0 else float("nan")
+
+    whole = gaussian.optimise(even, 40, ["CC=O", "CC"], seed=1, file=tmp_path / "scores.jsonl")
+    resumed = gaussian.optimise(even, 40, ["CC=O", "CC"], seed=1, file=tmp_path / "scores.jsonl", resume=True)
+    assert 0 < whole.failed == resumed.failed
+    assert resumed.history == whole.history
 
 
 def test_scores_that_fail_are_reported(gaussian: GeoGAE, caplog) -> None:

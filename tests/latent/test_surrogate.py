@@ -63,8 +63,8 @@ def test_it_saves_calls() -> None:
 
 def test_a_search_with_a_surrogate_resumes(tmp_path: Any) -> None:
     whole = optimise(leaves, trees, PRIOR, STARTS, budget=200, seed=2, file=tmp_path / "whole.jsonl")
-    lines = (tmp_path / "whole.jsonl").read_text().splitlines()
-    (tmp_path / "part.jsonl").write_text("\n".join(lines[:130]) + "\n")
+    header, *lines = (tmp_path / "whole.jsonl").read_text().splitlines()
+    (tmp_path / "part.jsonl").write_text("\n".join([header, *lines[:130]]) + "\n")
     asked: list[Graph] = []
 
     def counted(graph: Graph) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from geogae import datasets
-from geogae.benchmark.tasks import baselines, classify, distance, sample
+from geogae.benchmark.tasks import classify, distance, sample, simple_vectors
 from geogae.benchmark.tasks.edit_distance import edit_distance
 from geogae.graph import Graph
 
@@ -41,7 +41,7 @@ def test_discrepancies() -> None:
 
 
 def test_wl_kernel_is_a_kernel() -> None:
-    kernel = baselines.wl_kernel(datasets.load("MUTAG")[:30])
+    kernel = simple_vectors.wl_kernel(datasets.load("MUTAG")[:30])
     np.testing.assert_allclose(np.diag(kernel), 1)
     assert np.linalg.eigvalsh(kernel).min() > -1e-9
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from geogae.autoencoders.transformer import losses
-from geogae.autoencoders.transformer.features import Attributes
+from geogae.autoencoders.transformer.features import Features
 
 
 def softplus(x):
@@ -269,7 +269,7 @@ def test_total_loss_adds_features_that_are_not_rescaled(batch, features):
     node, nodes, _ = features
     node, nodes = (torch.cat((part, part[..., :1, :]), dim=-2) for part in (node, nodes))  # to n = 3
     edges = torch.tensor([[0, 0, 1], [0, 1, 2]])
-    attributes = Attributes(nodes, edges, torch.tensor([[1.0, 0, 2], [0, 1, 0]]))
+    attributes = Features(nodes, edges, torch.tensor([[1.0, 0, 2], [0, 1, 0]]))
     edge = torch.tensor([[0.0, 0, 2.5], [0, 2, 3]])
     topology = (predicted, torch.zeros(2, 2, 3), truth, adjacency, sizes)
     plain = losses.total_loss(*topology)["total"].item()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from importlib import import_module
 from typing import Any
 
 from geogae.autoencoders.base import Autoencoder, Decoding, Reading, Session, State, encode, evaluate, reconstruct
 from geogae.errors import GeoGAEError
+from geogae.registry import entry
 
 __all__ = [
     "AUTOENCODERS",
@@ -33,14 +33,9 @@ AUTOENCODERS: dict[str, str | type[Autoencoder[Any]]] = {  # a class, or where i
 
 def find(name: str) -> type[Autoencoder[Any]]:
     """The class of an architecture; an unknown name is an error that lists the valid ones."""
-    entry = AUTOENCODERS.get(name) if isinstance(name, str) else None
-    if entry is None:
+    if not isinstance(name, str) or name not in AUTOENCODERS:
         raise GeoGAEError(f"architecture={name!r} is not known; valid are {', '.join(AUTOENCODERS)}")
-    if isinstance(entry, str):
-        module, _, cls = entry.partition(":")
-        entry = getattr(import_module(module), cls)
-        AUTOENCODERS[name] = entry
-    return entry
+    return entry(AUTOENCODERS, name)
 
 
 def defaults(name: str) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from geogae import metrics
+from geogae.checks import check_choice
 from geogae.datasets.splits import split
 from geogae.errors import GeoGAEError
 from geogae.geometry import fitting
@@ -33,6 +34,7 @@ from geogae.training.distributed import Processes
 
 if TYPE_CHECKING:
     from geogae.autoencoders.descriptor import Descriptor
+    from geogae.autoencoders.schema import Schema
 
 log = logging.getLogger("geogae")
 
@@ -109,9 +111,11 @@ class Autoencoder(ABC, Generic[R]):
     ``attributes``, ``device`` and ``seed`` are parameters of every autoencoder.
     """
 
+    trained: ClassVar[bool] = False  # whether it is trained step by step, so that a fit can be resumed
     latent_dim: int
     attributes: str  # "ignored", "encoded" or "decoded"
     descriptor: Descriptor | None = None  # of the first numbers of z, where they are one
+    schema: Schema | None = None  # of the attributes that are read, where any are
 
     @abstractmethod
     def fit(
@@ -281,44 +285,7 @@ def check_latent(z: NDArray[np.float32], latent_dim: int) -> None:
         raise GeoGAEError(f"z has {int((~np.isfinite(z)).sum())} values that are not finite; encode the graphs again")
 
 
-V = TypeVar("V")
-
-
-def prefixed(prefix: str, values: Mapping[str, V], separator: str = "_") -> dict[str, V]:
-    return {f"{prefix}{separator}{name}": value for name, value in values.items()}
-
-
-def parts_of(values: Mapping[str, V], prefix: str) -> dict[str, V]:
-    """Those whose name begins with ``prefix``, without it."""
-    return {name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)}
-
-
 # -- checks of parameters ---------------------------------------------------------------------------------------------
-
-
-def check_choice(name: str, value: Any, valid: Iterable[Any]) -> None:
-    valid = list(valid)
-    if not any(value is one or (type(value) is type(one) and value == one) for one in valid):
-        raise GeoGAEError(f"{name}={value!r} is not known; valid are {', '.join(map(str, valid))}")
-
-
-def check_number(
-    name: str, value: Any, kind: type, least: float, most: float = np.inf, *, optional: bool = False
-) -> None:
-    """A whole number (``kind`` int) or any number (float), from ``least`` to ``most``; None if ``optional``."""
-    if value is None and optional:
-        return
-    fits = isinstance(value, (int, np.integer) if kind is int else (int, float, np.number))
-    if not fits or isinstance(value, bool) or not least <= value <= most or not value < np.inf:
-        what = "a whole number" if kind is int else "a number"
-        limit = f"at least {least}" if most == np.inf else f"from {least} to {most}"
-        raise GeoGAEError(f"{name}={value!r} must be {what}, {limit}{', or None' if optional else ''}")
-
-
-def check_jobs(n_jobs: Any) -> None:
-    """As joblib counts workers: 1, 2, …, or -1 for all cores."""
-    if n_jobs != -1:
-        check_number("n_jobs", n_jobs, int, 1)
 
 
 def check_attributes(value: Any) -> None:

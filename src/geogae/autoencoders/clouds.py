@@ -7,8 +7,9 @@ from typing import Literal, Self
 
 import torch
 
-from geogae.autoencoders.base import State, check_choice, check_number
+from geogae.autoencoders.base import State
 from geogae.autoencoders.consensus import Consensus, clouds_in_slots, consensus_clouds, make_consensus
+from geogae.checks import check_choice, check_number
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import fit_clouds
 from geogae.geometry.ordering import ORDERS

@@ -40,7 +40,7 @@ class Consensus(NamedTuple):
 
 
 def make_consensus(graphs: Sequence[Graph], dim: int | Literal["auto"], *, progress: bool = False) -> Consensus:
-    """The edges that most graphs have once they are laid upon each other, and a cloud of that graph.
+    """The edges that most graphs have after matching, and a cloud of that graph.
 
     ``dim="auto"`` is the smallest in which all graphs, fitted from that cloud, are exact.
     """

@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from geogae.autoencoders.base import State, check_number
-from geogae.autoencoders.structure import Bundle, bundles, colours, statistics
+from geogae.autoencoders.axes import principal_components
+from geogae.autoencoders.base import State
+from geogae.autoencoders.structure import PackedGraphs, colours, packed_chunks, statistics
+from geogae.checks import check_number
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 
@@ -44,7 +46,7 @@ class Descriptor:
         if len(graphs) > LEARN_FROM:
             chosen = np.random.default_rng(0).choice(len(graphs), LEARN_FROM, replace=False)
             graphs = [graphs[i] for i in np.sort(chosen)]
-        found = [_Found.of(bundle) for bundle in bundles(graphs)]
+        found = [_Found.of(packed) for packed in packed_chunks(graphs)]
         self.colours = _frequent(found)
         counts, numbers = self._columns(found)
         weights = [_block_scale(counts.power(2).mean(0) - counts.mean(0) ** 2, alike=True)]
@@ -61,8 +63,8 @@ class Descriptor:
             raise GeoGAEError("this descriptor is not fitted yet; call fit")
         rows = [np.empty((0, self.k))]
         c, weighted, middle = len(self.colours), self.axes * self.scale, self.axes @ self.mean  # (k, p), (k,)
-        for bundle in bundles(graphs):
-            counts, numbers = self._columns([_Found.of(bundle)])
+        for packed in packed_chunks(graphs):
+            counts, numbers = self._columns([_Found.of(packed)])
             described = counts @ weighted[:, :c].T + np.einsum("gs,ks->gk", numbers, weighted[:, c:])
             rows.append(described - middle)  # einsum, as a BLAS product of a row may depend on the rows beside it
         return np.concatenate(rows).astype(np.float32)
@@ -107,13 +109,13 @@ class _Found(NamedTuple):
     statistics: NDArray[np.float64]  # (G, s)
 
     @classmethod
-    def of(cls, bundle: Bundle) -> _Found:
-        rounds = colours(bundle, ROUNDS)
-        graph, colour = np.tile(bundle.graph_of, len(rounds)), np.concatenate(rounds)
+    def of(cls, packed: PackedGraphs) -> _Found:
+        rounds = colours(packed, ROUNDS)
+        graph, colour = np.tile(packed.graph_of, len(rounds)), np.concatenate(rounds)
         order = np.lexsort((colour, graph))
         graph, colour = graph[order], colour[order]
         first = np.flatnonzero(np.append(True, (np.diff(graph) != 0) | (np.diff(colour) != 0)))
-        return cls(graph[first], colour[first], np.diff(np.append(first, len(graph))), statistics(bundle))
+        return cls(graph[first], colour[first], np.diff(np.append(first, len(graph))), statistics(packed))
 
 
 def _frequent(found: Sequence[_Found]) -> NDArray[np.int64]:
@@ -135,8 +137,6 @@ def _block_scale(variance: Any, *, alike: bool) -> NDArray[np.float64]:
 
 def _principal(centred: NDArray[np.float64], k: int) -> NDArray[np.float64]:
     """Principal axes (k, p), scaled so that the variances of the components add up to k; zero beyond the rank."""
-    from geogae.autoencoders.linear_decoder import principal_components
-
     _, axes, deviations = principal_components(centred, min(k, *centred.shape))
     total = float((deviations**2).sum())
     padded = np.zeros((k, centred.shape[1]))

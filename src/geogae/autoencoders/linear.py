@@ -13,7 +13,6 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from torch import Tensor
 
-from geogae.autoencoders.attributes import Schema, validation_choice
 from geogae.autoencoders.base import (
     DEFAULT_SESSION,
     MAX_LATENT,
@@ -23,34 +22,32 @@ from geogae.autoencoders.base import (
     Session,
     State,
     check_attributes,
-    check_choice,
     check_device,
     check_latent,
-    check_number,
     hold_out,
-    parts_of,
-    prefixed,
     torch_device,
 )
 from geogae.autoencoders.clouds import CloudReader
 from geogae.autoencoders.descriptor import Descriptor
 from geogae.autoencoders.linear_decoder import NOISE, LinearDecoder, Parts
-from geogae.autoencoders.slots import FEATURES, Attributes, Folded, Leaves, SlotFeature, SlotFeatures, SlotValues, Twins
+from geogae.autoencoders.schema import Schema, validation_choice
+from geogae.autoencoders.slots import FEATURES, Attributes, Leaves, SlotFeature, SlotFeatures, SlotValues, Twins
 from geogae.autoencoders.slots.base import without_columns
+from geogae.checks import check_choice, check_number
 from geogae.errors import GeoGAEError
 from geogae.formats.limits import limit
 from geogae.geometry.cloud import HyperballCloud, graphs_of_balls, margins
 from geogae.graph import Graph
+from geogae.training.batches import by_size
+from geogae.training.checkpoint import parts_of, prefixed
 
 BATCH, DECODED = 256, 64  # graphs at a time, in encoding and in decoding
-PAIRS = 1 << 26  # of nodes in a batch at most: 64 MiB of adjacency
 DESCRIBED, LEAST_DESCRIBED = 16, 128  # numbers of a descriptor, and of z that has one unless asked otherwise
-ROOM = 4  # times the largest graph of the fit is the largest that can be encoded
+HEADROOM = 4  # times the largest graph of the fit is the largest that can be encoded
 FOLDS: tuple[tuple[str, type[Leaves] | type[Twins]], ...] = (("leaves", Leaves), ("twins", Twins))  # in this order
 TRY_FOLDING_BELOW = 0.7  # share of nodes left, below which validation graphs decide whether nodes are folded
-ALWAYS_FOLD_BELOW = (
-    0.5  # share left, below which leaves are folded without a trial: the clouds of the whole graphs cost too much
-)
+# share left, below which leaves are folded without a trial: the clouds of the whole graphs cost too much
+ALWAYS_FOLD_BELOW = 0.5
 
 
 class CloudReading(NamedTuple):
@@ -134,7 +131,7 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         if self.descriptor is not None:
             self.descriptor.fit(graphs)
         descriptors = self._described(graphs)
-        self.max_nodes = ROOM * max(graph.n for graph in [*graphs, *(validation or ())])
+        self.max_nodes = HEADROOM * max(graph.n for graph in [*graphs, *(validation or ())])
         history: list[dict[str, Any]] = []
         best, kept = -np.inf, None
         for folds in candidates:
@@ -189,8 +186,8 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         self.features = SlotFeatures(features)
         self.reader = CloudReader(**self.cloud_parameters)  # type: ignore[arg-type]
         clouds = self.reader.fit(cores, progress=progress)
-        cores = [_in_order(cloud) for cloud in clouds]
-        held_out = self._read_all(validation, progress=progress)
+        cores = [cloud.ordered_graph for cloud in clouds]
+        held_out = self.read(validation, progress=progress)
         if self.schema is not None:
             count = self.features.columns
             train = [without_columns(core, count) for core in cores]
@@ -203,17 +200,22 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
             np.concatenate([cloud.balls, self.features.write(core).values], axis=1)  # (n, w)
             for cloud, core in zip(clouds, cores, strict=True)
         ]
-        self.decoder.fit(slots, self.features.random_axes, descriptors)
+        self.decoder.fit(slots, self.features.random_share, descriptors)
         return held_out
 
     def _built(self, dim: int | str, slots: int) -> LinearDecoder:
         coefficients = self.features.coefficients
-        described = 0 if self.descriptor is None else self.descriptor.k
-        if coefficients + described > self.latent_dim - 2:
-            least = coefficients + described + 2
+        descriptor_dim = 0 if self.descriptor is None else self.descriptor.k
+        if coefficients + descriptor_dim > self.latent_dim - 2:
+            least = coefficients + descriptor_dim + 2
             raise GeoGAEError(f"latent_dim={self.latent_dim} leaves no number for the cloud; take {least}")
-        shape = {"slots": slots, "latent_dim": self.latent_dim, "coefficients": coefficients, "described": described}
-        decoder = LinearDecoder(int(dim) + self.features.width, **shape)
+        decoder = LinearDecoder(
+            int(dim) + self.features.width,
+            slots=slots,
+            latent_dim=self.latent_dim,
+            coefficients=coefficients,
+            descriptor_dim=descriptor_dim,
+        )
         return decoder.to(torch_device(self.device)).eval()
 
     # -- read ---------------------------------------------------------------------------------------------------------
@@ -221,13 +223,22 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
     def why_not(self, graph: Graph) -> str | None:
         if graph.n > self.max_nodes:
             return (
-                f"it has {graph.n} nodes; the model was fitted on graphs of up to {self.max_nodes // ROOM} and encodes "
-                f"up to {self.max_nodes}: leave it out, or fit with graphs as large"
+                f"it has {graph.n} nodes; the model was fitted on graphs of up to {self.max_nodes // HEADROOM} and "
+                f"encodes up to {self.max_nodes}: leave it out, or fit with graphs as large"
             )
         return (self.schema and self.schema.why_not(graph)) or self.reader.why_not(graph)
 
     def read(self, graphs: Sequence[Graph], *, n_jobs: int = 1, progress: bool = False) -> list[CloudReading]:
-        return self._read_all(graphs, n_jobs=n_jobs, progress=progress)
+        folded = [self.features.fold(self._stripped(graph)) for graph in graphs]
+        cores = [core for core, _ in folded]
+        clouds = self.reader.read(cores, n_jobs=n_jobs, progress=progress) if graphs else []
+        readings = []
+        for graph, (_, steps), cloud in zip(graphs, folded, clouds, strict=True):
+            order = cloud.order
+            for step in reversed(steps):
+                order = step.order(order)
+            readings.append(CloudReading(graph.relabel(order), cloud.ordered_graph, cloud.balls))
+        return readings
 
     def lossy(self, reading: CloudReading) -> str | None:
         if (n := reading.core.n) > self.decoder.slots:
@@ -243,30 +254,13 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         """The graph with no more attributes than the model reads."""
         return graph.topology() if self.attributes == "ignored" else graph
 
-    def _read_all(self, graphs: Sequence[Graph], **how: Any) -> list[CloudReading]:
-        folded = [self.features.fold(self._stripped(graph)) for graph in graphs]
-        clouds = self.reader.read([core for core, _ in folded], **how) if graphs else []
-        return self._read(graphs, [steps for _, steps in folded], clouds)
-
-    def _read(
-        self, graphs: Sequence[Graph], folded: Sequence[Sequence[Folded]], clouds: Sequence[HyperballCloud]
-    ) -> list[CloudReading]:
-        """Readings of graphs, given what the folds did and the clouds of the cores that they left."""
-        readings = []
-        for graph, steps, cloud in zip(graphs, folded, clouds, strict=True):
-            order = cloud.order
-            for step in reversed(steps):
-                order = step.order(order)
-            readings.append(CloudReading(graph.relabel(order), _in_order(cloud), cloud.balls))
-        return readings
-
     # -- encode -------------------------------------------------------------------------------------------------------
 
     def encode(
         self, readings: Sequence[CloudReading], *, batch_size: int | None = None, n_jobs: int = 1
     ) -> NDArray[np.float32]:
         z = np.empty((len(readings), self.latent_dim), dtype=np.float32)
-        batches = list(_by_size([reading.core.n for reading in readings], batch_size or BATCH))
+        batches = list(by_size([reading.core.n for reading in readings], batch_size or BATCH))
         parts = [[readings[i] for i in batch] for batch in batches]
         if len(parts) == 1 or n_jobs == 1:
             found = map(self.encode_batch, parts)
@@ -362,7 +356,7 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         if len(z) <= DECODED:
             return list(self._decode(z, rules))
         sizes = self.decoder.sizes(torch.from_numpy(z), self.max_nodes)[0].tolist()
-        batches = list(_by_size(sizes, DECODED))
+        batches = list(by_size(sizes, DECODED))
         found = (decoding for batch in batches for decoding in self._decode(z[batch], rules))
         by_row = dict(zip((row for batch in batches for row in batch), found, strict=True))
         return [by_row[row] for row in range(len(z))]
@@ -421,24 +415,6 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         return model
 
 
-def _in_order(cloud: HyperballCloud) -> Graph:
-    """The graph of a fitted cloud, its nodes in node order."""
-    assert cloud.graph is not None
-    return cloud.graph.relabel(cloud.order)
-
-
-def _by_size(sizes: Sequence[int], batch_size: int) -> Iterator[list[int]]:
-    """All numbers in batches of like size; large graphs in smaller batches."""
-    batch: list[int] = []
-    for graph in np.argsort(sizes, kind="stable").tolist():
-        if batch and (len(batch) == batch_size or (len(batch) + 1) * sizes[graph] ** 2 > PAIRS):
-            yield batch
-            batch = []
-        batch.append(graph)
-    if batch:
-        yield batch
-
-
 def _size(name: str, facts: Mapping[str, Any]) -> int:
-    check_number(name, facts[name], int, 1, ROOM * limit("nodes"))
+    check_number(name, facts[name], int, 1, HEADROOM * limit("nodes"))
     return int(facts[name])

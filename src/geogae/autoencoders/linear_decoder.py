@@ -15,14 +15,13 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.linalg import eigh, qr
 from torch import Tensor, nn
 
-NOISE = 1e-3  # standard deviation, in the units of the balls, to which slots are met; margins are wider by far
+from geogae.autoencoders.axes import LEAST, completed, principal_components, random_axes, regressed
+
+NOISE = 1e-3  # standard deviation of the observation noise of PPCA, in units of the balls; far below the margins
 BLOCK = 16  # slots that are read at a time
 CODE = 0.02  # variance of the code in z, against that of the descriptor
-RIDGE = 1e-3  # of the regression on descriptors, in units of their mean square
-LEAST = 0.1  # deviation that any axis is given: training graphs that do not move along it prove little
 
 
 class Parts(NamedTuple):
@@ -43,11 +42,13 @@ class LinearDecoder(nn.Module):
     larger graph has numbers of z to be written with, and no number of a graph that fits changes.
     """
 
-    def __init__(self, width: int, *, slots: int, latent_dim: int, coefficients: int = 0, described: int = 0) -> None:
+    def __init__(
+        self, width: int, *, slots: int, latent_dim: int, coefficients: int = 0, descriptor_dim: int = 0
+    ) -> None:
         super().__init__()
         self.width, self.slots, self.latent_dim = width, slots, latent_dim
-        self.described = described  # h
-        self.count = latent_dim - 1 - coefficients - described  # k
+        self.descriptor_dim = descriptor_dim  # h
+        self.count = latent_dim - 1 - coefficients - descriptor_dim  # k
         self.mean: Tensor
         self.axes: Tensor
         self.deviations: Tensor
@@ -55,7 +56,7 @@ class LinearDecoder(nn.Module):
         self.slopes: Tensor
         self.unit: Tensor
         self.register_buffer("mean", torch.zeros(slots * width))
-        self.register_buffer("slopes", torch.zeros(described, slots * width))  # of the slots on the descriptor
+        self.register_buffer("slopes", torch.zeros(descriptor_dim, slots * width))  # of the slots on the descriptor
         self.register_buffer("unit", torch.ones(()))  # the code in z is the code times this
         self.register_buffer("axes", torch.zeros(self.count, slots * width))  # orthonormal rows; 0 beyond the rank
         self.register_buffer("deviations", torch.zeros(self.count))  # of the training graphs along each axis
@@ -75,7 +76,7 @@ class LinearDecoder(nn.Module):
         padded = np.zeros((len(slots), self.slots, self.width))
         for row, own in enumerate(slots):
             padded[row, : len(own)] = own
-        if descriptors is not None and self.described:
+        if descriptors is not None and self.descriptor_dim:
             flat = padded.reshape(len(slots), -1)
             slopes = regressed(flat - flat.mean(0), descriptors.astype(np.float64))
             self.slopes.copy_(torch.from_numpy(slopes))
@@ -87,9 +88,9 @@ class LinearDecoder(nn.Module):
         if drawn:
             more, their_deviations = random_axes(axes, padded, np.array([len(own) for own in slots]), drawn)
             axes, deviations = np.concatenate([axes, more]), np.concatenate([deviations, their_deviations])
-        if self.described:
+        if self.descriptor_dim:
             sizes = np.array([len(own) for own in slots])
-            self.unit.fill_(np.sqrt(CODE * self.described / max(sizes.var() + (deviations**2).sum(), LEAST)))
+            self.unit.fill_(np.sqrt(CODE * self.descriptor_dim / max(sizes.var() + (deviations**2).sum(), LEAST)))
         every = np.concatenate(slots).astype(np.float64)  # (all nodes, w)
         self.mean.copy_(torch.from_numpy(mean))
         self.axes[: len(axes)] = torch.from_numpy(axes)
@@ -118,8 +119,8 @@ class LinearDecoder(nn.Module):
         return torch.cat([parts.descriptors.float(), code * self.unit], dim=1)
 
     def parts(self, z: Tensor) -> Parts:
-        code = z[:, self.described :] / self.unit
-        return Parts(z[:, : self.described], code[:, 0], code[:, 1 : 1 + self.count], code[:, 1 + self.count :])
+        code = z[:, self.descriptor_dim :] / self.unit
+        return Parts(z[:, : self.descriptor_dim], code[:, 0], code[:, 1 : 1 + self.count], code[:, 1 + self.count :])
 
     def expected(self, descriptors: Tensor, n: int) -> Tensor:
         """What the descriptor adds to the mean of n slots, (B, n·w).
@@ -134,7 +135,7 @@ class LinearDecoder(nn.Module):
 
     def sizes(self, z: Tensor, limit: int) -> tuple[Tensor, Tensor]:
         """Numbers of slots (B,), and as they were before a cut at ``limit``."""
-        asked = (z[:, self.described] / self.unit.to(z.device)).round().clamp(1, 2**31).long()
+        asked = (z[:, self.descriptor_dim] / self.unit.to(z.device)).round().clamp(1, 2**31).long()
         return asked.clamp(max=limit), asked
 
     def decode(self, z: Tensor, limit: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -147,7 +148,7 @@ class LinearDecoder(nn.Module):
         # sums of float64, rounded once: neither the batch nor the machine, be it a browser, changes what is decoded
         offsets = torch.addmm(mean[:end].double(), components.double(), axes[:, :end].double())  # (B, n·w)
         known = min(n, self.slots) * self.width
-        if self.described:
+        if self.descriptor_dim:
             offsets[:, :known] += descriptors.double() @ self.slopes[:, :known].double()
         slots = offsets.float().unflatten(1, (n, self.width))  # (B, n, w)
         present = torch.arange(n, device=z.device) < sizes[:, None]
@@ -158,7 +159,7 @@ class LinearDecoder(nn.Module):
 
         Components are taken together with what the descriptor adds along the axes, so that they do not depend on it.
         """
-        h, end = self.described, self.described + 1 + self.count
+        h, end = self.descriptor_dim, self.descriptor_dim + 1 + self.count
         basis = np.eye(self.latent_dim)
         basis[h:, h:] /= float(self.unit)
         basis[:h, h + 1 : end] = (self.slopes @ self.axes.T).cpu().double().numpy()
@@ -175,10 +176,10 @@ class LinearDecoder(nn.Module):
         there is nothing to be met.
         """
         mean, axes = self.extended(slots.shape[1])
-        if descriptors is not None and self.described:
+        if descriptors is not None and self.descriptor_dim:
             slots = slots - self.expected(descriptors, slots.shape[1]).view(slots.shape)
         if noise is None:
-            return self._met_alike(mean, axes, slots, sizes) * self.deviations
+            return self._equal_noise(mean, axes, slots, sizes) * self.deviations
         rows = zip(slots.double(), noise.double(), sizes.tolist(), strict=True)
         likeliest = [self._likeliest(mean, axes, own[:n], met[:n]) for own, met, n in rows]
         return torch.stack(likeliest) * self.deviations
@@ -198,7 +199,7 @@ class LinearDecoder(nn.Module):
             return loadings @ torch.cholesky_solve(offset[:, None], factor)[:, 0]
         return torch.cholesky_solve((loadings @ offset)[:, None], factor)[:, 0]
 
-    def _met_alike(self, mean: Tensor, axes: Tensor, slots: Tensor, sizes: Tensor) -> Tensor:
+    def _equal_noise(self, mean: Tensor, axes: Tensor, slots: Tensor, sizes: Tensor) -> Tensor:
         """Components (B, k) in units of their deviations, every number met alike.
 
         Graphs of one size share a factor, and each is solved by itself: the batch around a graph changes no bit of its
@@ -216,10 +217,12 @@ class LinearDecoder(nn.Module):
             for row in rows:
                 components[row] = loadings @ torch.cholesky_solve(offsets[row, :end, None].clone(), factor)[:, 0]
         large = {end: rows for end, rows in rows_of.items() if end not in small}
-        self._met_in_blocks(axes, offsets, large, components)
+        self._equal_noise_in_blocks(axes, offsets, large, components)
         return components
 
-    def _met_in_blocks(self, axes: Tensor, offsets: Tensor, rows_of: dict[int, list[int]], components: Tensor) -> None:
+    def _equal_noise_in_blocks(
+        self, axes: Tensor, offsets: Tensor, rows_of: dict[int, list[int]], components: Tensor
+    ) -> None:
         """Fill in the components of graphs of many slots; what graphs of different sizes share is added up once."""
         width, last = self.width, max(rows_of, default=0)
         gram = offsets.new_zeros(self.count, self.count)
@@ -242,78 +245,3 @@ class LinearDecoder(nn.Module):
 
 def _factor(gram: Tensor) -> Tensor:
     return torch.linalg.cholesky(gram + NOISE**2 * torch.eye(len(gram), dtype=gram.dtype, device=gram.device))
-
-
-def principal_components(
-    rows: NDArray[np.float64], count: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Mean (p,), at most ``count`` principal axes (k, p) and the deviations along them (k,) of rows (N, p).
-
-    From the eigenvectors of whichever of the two Gram matrices is smaller.
-    """
-    mean = rows.mean(0)
-    centred = rows - mean
-    wide = centred.shape[0] < centred.shape[1]
-    gram = centred @ centred.T if wide else centred.T @ centred
-    size = len(gram)
-    values, vectors = eigh(gram, subset_by_index=(max(0, size - count), size - 1))
-    values, vectors = values[::-1], vectors[:, ::-1]  # largest first
-    kept = values > 1e-10 * max(values[0], 1.0)  # else rounding, not variance
-    values, vectors = values[kept], vectors[:, kept]
-    axes = (centred.T @ vectors / np.sqrt(values)).T if wide else vectors.T
-    largest = axes[np.arange(len(axes)), np.abs(axes).argmax(1)]
-    axes = axes * np.where(largest < 0, -1, 1)[:, None]  # a sign that does not depend on LAPACK
-    return mean, axes, np.sqrt(values / len(rows))
-
-
-def regressed(rows: NDArray[np.float64], on: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Slopes (h, p) of rows (N, p) on numbers (N, h), by ridge regression."""
-    gram = on.T @ on
-    return np.linalg.solve(gram + RIDGE * max(np.trace(gram) / len(gram), LEAST) * np.eye(len(gram)), on.T @ rows)
-
-
-def completed(axes: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """Orthonormal rows (k, p) with more of them, up to ``count``, along the first coordinates that they miss.
-
-    With fewer training clouds than z has numbers, no number of z is left idle; the first slots are those that most
-    graphs have.
-    """
-    k, p = axes.shape
-    if k >= min(count, p):
-        return axes
-    missed = 1 - (axes**2).sum(0)  # (p,), of each coordinate's unit vector
-    chosen = np.flatnonzero(missed > 1e-6)[: min(count, p) - k]  # never none: what is missed adds up to p - k
-    rest = _units(chosen, p) - axes[:, chosen].T @ axes  # what is left of these unit vectors
-    rest, triangle, _ = qr(rest.T, mode="economic", pivoting=True)
-    rest = rest.T[np.abs(np.diag(triangle)) > 1e-6]  # some of the chosen may say the same
-    rest -= rest @ axes.T @ axes  # once more, against rounding
-    more = np.concatenate([axes, rest / np.linalg.norm(rest, axis=1, keepdims=True)])
-    return completed(more, count)
-
-
-def random_axes(
-    axes: NDArray[np.float64], padded: NDArray[np.float64], sizes: NDArray[np.int64], count: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Random axes (c, p) across those that there are, at most ``count``, and the deviations along them (c,).
-
-    Where slots (N, slots, w) hold what may come anywhere, few training graphs show it where it comes next. Along
-    random axes every number of every slot can be moved. Each is drawn as widely as the numbers of its place are spread
-    over all slots, times the share of graphs that reach its slot.
-    """
-    offsets = (padded - padded.mean(0)).reshape(len(padded), -1)
-    spread = (padded**2).sum((0, 1)) / sizes.sum()  # (d,), of a place, over all slots
-    spread = spread.clip(LEAST**2 * spread.mean())  # what training graphs never use may still come
-    reach = (np.arange(padded.shape[1])[:, None] < sizes).sum(1) + 0.5  # (slots,), graphs; none is out of reach
-    scale = np.sqrt(np.outer(reach / len(padded), spread)).ravel()  # (p,)
-    count = min(count, axes.shape[1] - len(axes))
-    drawn = np.random.default_rng(0).normal(size=(count, axes.shape[1])) * scale
-    drawn -= drawn @ axes.T @ axes
-    drawn = np.linalg.qr(drawn.T)[0].T
-    drawn -= drawn @ axes.T @ axes  # once more, against rounding
-    return drawn, (offsets @ drawn.T).std(0)
-
-
-def _units(chosen: NDArray[np.int64], p: int) -> NDArray[np.float64]:
-    units = np.zeros((len(chosen), p))
-    units[np.arange(len(chosen)), chosen] = 1
-    return units

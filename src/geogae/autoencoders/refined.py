@@ -11,10 +11,10 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from geogae.autoencoders.base import check_number
 from geogae.autoencoders.linear import CloudReading, LinearAutoencoder
 from geogae.autoencoders.refinement import refine
 from geogae.autoencoders.slots import SlotValues
+from geogae.checks import check_number
 
 
 class RefinedAutoencoder(LinearAutoencoder):
@@ -68,7 +68,7 @@ class RefinedAutoencoder(LinearAutoencoder):
         starts = (components.cpu() / deviations).float().numpy()
         adjacencies = [reading.core.adjacency() for reading in readings]
         means = mean[:end].unflatten(0, shape)
-        if decoder.described:
+        if decoder.descriptor_dim:
             means = means + decoder.expected(descriptors, n).float().cpu().unflatten(1, shape)
         found = refine(starts, means.numpy(), loadings, adjacencies, written, self.steps, self.pull)
         moved = torch.from_numpy((found != starts).any(1)).to(components.device)

@@ -15,12 +15,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from geogae.autoencoders.slots.base import SlotValues
-from geogae.geometry.kernel import _FAST, _INLINE, _adam, f32, sphere_gradient
+from geogae.geometry.kernel import FAST, INLINE, adam, f32, sphere_gradient
 
 HOT, COLD = 0.3, 0.01  # the temperature falls from here to there
 RATE = 0.4  # Adam's step at first, in units of the axes' deviations; it falls with half a cosine
 INSIDE, NEAR = 0.3, 0.05  # a number is pushed until it is so far within its bounds, and must be so far in the end
-MARGIN = 0.02  # the rule is right by so much when a refinement may end: rounding must not turn it
+MARGIN = 0.02  # margin at which a refinement ends, so that rounding changes no edge
 REACH = 1e9  # a ball beyond this ends a refinement, as one that is not a number does: squares must not overflow
 _REACH_BITS = int(np.float32(REACH).view(np.int32))
 
@@ -43,9 +43,8 @@ def refine(
     order = np.argsort(sizes, kind="stable")
     for group in np.split(order, np.flatnonzero(np.diff(sizes[order])) + 1):  # graphs of one size share their slots
         n = sizes[group[0]] if len(group) else 0
-        own = np.ascontiguousarray(loadings[:, :n].transpose(0, 2, 1), np.float32).reshape(
-            len(loadings), -1
-        )  # (k, w·n)
+        places = np.ascontiguousarray(loadings[:, :n].transpose(0, 2, 1), np.float32)  # (k, w, n)
+        own = places.reshape(len(loadings), -1)  # (k, w·n)
         for graph in group.tolist():
             middle = np.ascontiguousarray((means if means.ndim == 2 else means[graph])[:n].T, np.float32)  # (w, n)
             sign = np.full((n, n), -1, dtype=np.int8)
@@ -56,7 +55,7 @@ def refine(
     return points
 
 
-@njit(**_FAST)
+@njit(**FAST)
 def _refine(point, mean, loadings, sign, low, high, weight, pull, steps):
     """Adam on one graph's components, in place; the best state seen (fewest wrong, then fewest narrow) remains."""
     rows, n = mean.shape
@@ -98,11 +97,11 @@ def _refine(point, mean, loadings, sign, low, high, weight, pull, steps):
         decay1 *= 0.9
         decay2 *= 0.99
         rate = RATE * 0.5 * (1 + math.cos(math.pi * done))
-        _adam(point, slope, first, second, f32(rate / (1 - decay1)), f32(1 / (1 - decay2)))
+        adam(point, slope, first, second, f32(rate / (1 - decay1)), f32(1 / (1 - decay2)))
     point[:] = best
 
 
-@njit(**_INLINE)
+@njit(**INLINE)
 def _decoded(point, loadings, mean, slots):
     """mean + point · loadings, row by row: without BLAS, whose threads and rounding differ between machines."""
     slots[:] = mean
@@ -112,7 +111,7 @@ def _decoded(point, loadings, mean, slots):
             slots[j] += c * row[j]
 
 
-@njit(**_INLINE)
+@njit(**INLINE)
 def _dot(a, b):
     total = f32(0)
     for j in range(len(a)):
@@ -120,7 +119,7 @@ def _dot(a, b):
     return total
 
 
-@njit(**_INLINE)
+@njit(**INLINE)
 def _within_reach(numbers):
     """By their bits, as those of NaN are the largest: fastmath takes it for granted that a number is one."""
     lost = 0

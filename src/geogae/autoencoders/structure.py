@@ -1,6 +1,6 @@
-"""What nodes look like from inside their graph: colours of refinement and numbers, of many graphs at once.
+"""Colours and statistics of nodes, of many graphs at once.
 
-Graphs are laid on end: node v of graph g is node ``first[g] + v``, and the rows of the adjacency are one compressed
+Graphs are concatenated: node v of graph g is node ``first[g] + v``, and the rows of the adjacency are one compressed
 array. Nothing here depends on the numbering of nodes, and the work grows with nodes and edges alone.
 """
 
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from geogae.graph import Graph
 
-CHUNK = 2_000_000  # nodes and arcs that are laid on end at a time
+CHUNK = 2_000_000  # nodes and arcs that are concatenated at a time
 
 _Ints = NDArray[np.int64]
 
 
-class Bundle(NamedTuple):
-    """Some graphs on end."""
+class PackedGraphs(NamedTuple):
+    """Some graphs, concatenated."""
 
     first: _Ints  # (G + 1,), the first node of each graph
     start: _Ints  # (N + 1,), the first arc of each node
@@ -39,7 +39,7 @@ class Bundle(NamedTuple):
         return np.diff(self.start)
 
 
-def bundles(graphs: Sequence[Graph]) -> Iterator[Bundle]:
+def packed_chunks(graphs: Sequence[Graph]) -> Iterator[PackedGraphs]:
     """All graphs, some at a time."""
     begin = 0
     while begin < len(graphs):
@@ -47,11 +47,11 @@ def bundles(graphs: Sequence[Graph]) -> Iterator[Bundle]:
         while end < len(graphs) and (end == begin or room > 0):
             room -= graphs[end].n + 2 * len(graphs[end].edges)
             end += 1
-        yield _bundle(graphs[begin:end])
+        yield _pack(graphs[begin:end])
         begin = end
 
 
-def _bundle(graphs: Sequence[Graph]) -> Bundle:
+def _pack(graphs: Sequence[Graph]) -> PackedGraphs:
     first = np.concatenate([[0], np.cumsum([graph.n for graph in graphs])])
     counts = np.array([len(graph.edges) for graph in graphs])
     pairs = np.concatenate([np.empty((0, 2), np.int64), *(graph.edges for graph in graphs)])
@@ -61,7 +61,7 @@ def _bundle(graphs: Sequence[Graph]) -> Bundle:
     order = np.argsort(ends[:, 0], kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(ends[:, 0], minlength=first[-1]))])
     node_kind = _hashed([graph.node_categorical for graph in graphs], np.diff(first))
-    return Bundle(first, start, ends[order, 1], node_kind, np.tile(kinds, 2)[order])
+    return PackedGraphs(first, start, ends[order, 1], node_kind, np.tile(kinds, 2)[order])
 
 
 def _hashed(blocks: Sequence[NDArray[np.int64] | None], rows: _Ints) -> _Ints:
@@ -89,13 +89,13 @@ def _mix(value: Any) -> Any:
         return (value ^ (value >> np.uint64(31))).astype(np.int64)
 
 
-def colours(bundle: Bundle, rounds: int) -> list[_Ints]:
+def colours(packed: PackedGraphs, rounds: int) -> list[_Ints]:
     """Weisfeiler and Leman's colours after 0, 1, …, ``rounds`` rounds, (N,) each: equal where neighbourhoods are."""
-    current = _mix(bundle.node_kind)
+    current = _mix(packed.node_kind)
     found = [current]
     for _ in range(rounds):
-        arcs = _mix(_mix(current)[bundle.neighbour] + bundle.arc_kind)
-        current = _combined(current, _sums(bundle.start, arcs))  # a sum does not ask for the neighbours' order
+        arcs = _mix(_mix(current)[packed.neighbour] + packed.arc_kind)
+        current = _combined(current, _sums(packed.start, arcs))  # a sum does not ask for the neighbours' order
         found.append(current)
     return found
 
@@ -146,40 +146,40 @@ STEPS = 4  # of the random walk that averages node functions
 HISTOGRAMS = ((0, 10, 21), (0, 1, 9))  # from, to and places, of the logarithm of degrees and of clustering
 
 
-def statistics(bundle: Bundle) -> NDArray[np.float64]:
+def statistics(packed: PackedGraphs) -> NDArray[np.float64]:
     """Numbers of each graph (G, columns): sizes, how node functions are spread after some steps, their histograms.
 
     The functions of a node are the logarithm of its degree, its clustering and the inverse of its degree.
     """
-    degrees = bundle.degrees
+    degrees = packed.degrees
     pairs = np.maximum(degrees * (degrees - 1), 1)
-    closed = 2 * triangles(bundle.start, bundle.neighbour) / pairs
+    closed = 2 * triangles(packed.start, packed.neighbour) / pairs
     functions = np.column_stack([np.log2(1 + degrees), closed, 1 / np.maximum(degrees, 1)])
     values = np.rint(UNIT * functions).astype(np.int64)  # (N, 3)
-    sizes = np.diff(bundle.first)[:, None]
-    edges = _totals(bundle, degrees[:, None]) / 2
+    sizes = np.diff(packed.first)[:, None]
+    edges = _totals(packed, degrees[:, None]) / 2
     columns = [np.log(sizes), np.log1p(edges), np.log1p(edges) - np.log(sizes)]
     for step in range(STEPS + 1):
         if step:
-            values = mean_over_neighbours(bundle.start, bundle.neighbour, values)
-        mean = _totals(bundle, values) / sizes / UNIT
-        square = _totals(bundle, values * values) / sizes / UNIT**2
+            values = mean_over_neighbours(packed.start, packed.neighbour, values)
+        mean = _totals(packed, values) / sizes / UNIT
+        square = _totals(packed, values * values) / sizes / UNIT**2
         columns += [mean, np.sqrt(np.maximum(square - mean**2, 0))]
         if step < 2:
-            columns += [np.log1p(_histogram(bundle, values[:, c], *places)) for c, places in enumerate(HISTOGRAMS)]
+            columns += [np.log1p(_histogram(packed, values[:, c], *places)) for c, places in enumerate(HISTOGRAMS)]
     return np.concatenate(columns, axis=1)
 
 
-def _totals(bundle: Bundle, values: _Ints) -> _Ints:
+def _totals(packed: PackedGraphs, values: _Ints) -> _Ints:
     """Sums over the nodes of each graph, (G, c)."""
-    return np.add.reduceat(values, bundle.first[:-1], axis=0)
+    return np.add.reduceat(values, packed.first[:-1], axis=0)
 
 
-def _histogram(bundle: Bundle, values: _Ints, low: int, high: int, places: int) -> NDArray[np.float64]:
+def _histogram(packed: PackedGraphs, values: _Ints, low: int, high: int, places: int) -> NDArray[np.float64]:
     """How many nodes of each graph are at each place, (G, places); one between two places counts for both in part."""
     position = np.clip((values - low * UNIT) * (places - 1) // (high - low), 0, (places - 1) * UNIT - 1)
     place, part = np.divmod(position, UNIT)
-    counts = np.zeros((len(bundle.first) - 1, places), np.int64)
-    np.add.at(counts, (bundle.graph_of, place), UNIT - part)
-    np.add.at(counts, (bundle.graph_of, place + 1), part)
+    counts = np.zeros((len(packed.first) - 1, places), np.int64)
+    np.add.at(counts, (packed.graph_of, place), UNIT - part)
+    np.add.at(counts, (packed.graph_of, place + 1), part)
     return counts / UNIT

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-import time
 from functools import lru_cache
 from pathlib import Path
 
 from geogae import datasets
 from geogae.benchmark.plan import Run
+from geogae.benchmark.provenance import now
 from geogae.datasets.splits import isomorphism_classes
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
+from geogae.json_lines import append
 
 TEST_READS = "test_reads.log"  # in the results folder: who looked at which test graphs, and when
 
@@ -25,16 +24,7 @@ def development(run: Run) -> tuple[list[Graph], list[Graph]]:
 
 def held_out(run: Run, results: Path) -> list[Graph]:
     """The test graphs. Nothing else in the benchmark reads them, and every reading is a line in the log."""
-    line = json.dumps({"when": time.strftime("%Y-%m-%d %H:%M:%S"), "run": str(run)}) + "\n"
-    try:
-        results.mkdir(parents=True, exist_ok=True)
-        log = os.open(results / TEST_READS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-        try:
-            os.write(log, line.encode())  # one write: lines of several processes do not mix
-        finally:
-            os.close(log)
-    except OSError as error:
-        raise GeoGAEError(f"cannot write {results / TEST_READS}: {error.strerror}; choose another folder") from None
+    append(results / TEST_READS, {"when": now(), "run": str(run)})
     return _parts(run.dataset, run.sample, run.split, run.seed)[2]
 
 

@@ -22,8 +22,12 @@ def provenance() -> dict[str, Any]:
         "modified": bool(_git("status", "--porcelain", "--", ":/src", ":/benchmarks/*.py")),
         "versions": {"python": platform.python_version(), "geogae": __version__, **_versions()},
         "machine": {"processor": _processor(), "cores": cores(), "system": platform.system()},
-        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "when": now(),
     }
+
+
+def now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def _git(*arguments: str) -> str:

@@ -1,7 +1,6 @@
 """Results on disk: one JSON Lines file for each data set, one line for each run.
 
-Lines are only appended, each as a whole and under a lock, so neither a kill nor a second writer damages a line that is
-there. Of several lines of one run the newest counts. A line that is cut short or changed is reported and ignored.
+Of several lines of one run the newest counts. A line that is cut short or changed is reported and ignored.
 """
 
 from __future__ import annotations
@@ -9,14 +8,14 @@ from __future__ import annotations
 import json
 import logging
 import math
-import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from geogae.benchmark.plan import SPLITS, Run
 from geogae.errors import GeoGAEError
+from geogae.files import atomic_path
+from geogae.json_lines import read_lines
 
 log = logging.getLogger("geogae")
 
@@ -46,49 +45,8 @@ def read_file(path: Path) -> dict[Run, dict[str, Any]]:
     return found
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """The number and the value of each line; a line that is not JSON is reported and left out."""
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise GeoGAEError(f"cannot read {path}: {error.strerror}") from None
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            yield number, json.loads(line, parse_constant=_refuse)
-        except (ValueError, RecursionError) as error:
-            cut = " (cut short?)" if number == len(lines) else ""
-            log.warning("%s, line %d: not a whole JSON line%s: %s; ignored", path, number, cut, error)
-
-
-def append(path: Path, entry: Mapping[str, Any]) -> None:
-    """Add one line. Writers wait for each other; a disk that is full leaves the file as it was."""
-    line = json.dumps(entry, allow_nan=False).encode() + b"\n"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a+b", buffering=0) as file, _locked(file):
-            end = file.seek(0, os.SEEK_END)
-            file.seek(max(end - 1, 0))
-            if file.read(1) not in (b"", b"\n"):  # a writer was killed: its line ends here
-                line = b"\n" + line
-            try:
-                if file.write(line) != len(line):
-                    raise OSError("the disk is full")
-            except OSError:
-                file.truncate(end)
-                raise
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise GeoGAEError(f"cannot write {path}: {error.strerror or error}; choose another folder") from None
-
-
 def compact(path: Path) -> int:
     """Drop lines that a newer one of the same run replaces; how many. Not while a benchmark runs."""
-    from geogae.files import atomic_path
-
     kept, lines = read_file(path).values(), sum(1 for line in path.read_bytes().split(b"\n") if line.strip())
     with atomic_path(path) as temporary:
         temporary.write_text("".join(json.dumps(entry) + "\n" for entry in kept), encoding="utf-8")
@@ -99,18 +57,6 @@ def run_of(entry: Mapping[str, Any]) -> Run:
     """What a result is of."""
     changes = tuple(sorted(entry["changes"].items()))
     return Run(entry["method"], changes, entry["dataset"], entry["sample"], entry["split"], entry["seed"])
-
-
-@contextmanager
-def _locked(file: IO[bytes]) -> Iterator[None]:
-    """Wait until no other process holds the file; where the system has no such lock, appending alone must do."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed
-    yield
 
 
 # -- what a result must hold ------------------------------------------------------------------------------------------
@@ -177,10 +123,6 @@ def _list(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 def _scalar(value: Any) -> bool:
     return value is None or isinstance(value, bool) or _number(value) or _text(value)
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no number")
 
 
 _NOTHING = object()

@@ -21,9 +21,10 @@ from typing import Any
 
 from geogae.benchmark.measurement import identity, measure
 from geogae.benchmark.plan import Run
-from geogae.benchmark.provenance import provenance
-from geogae.benchmark.results import FORMAT, append, read_file
+from geogae.benchmark.provenance import now, provenance
+from geogae.benchmark.results import FORMAT, read_file
 from geogae.errors import GeoGAEError
+from geogae.json_lines import append
 from geogae.progress import progress_bar
 
 log = logging.getLogger("geogae")
@@ -71,7 +72,7 @@ def run_plan(
                 run, entry = future.result()
                 if "unavailable" in entry:
                     raise GeoGAEError(entry["unavailable"])
-                append(run.file(results), {**entry, "threads": threads, **origin, "when": _now()})
+                append(run.file(results), {**entry, "threads": threads, **origin, "when": now()})
                 counts["failed" if entry["error"] else "done"] += 1
                 log.info("%d of %d: %s: %s", sum(counts.values()), len(runs), run, _in_words(entry))
                 advance()
@@ -184,10 +185,6 @@ def _missing(runs: Sequence[Run], results: Path, origin: Mapping[str, Any], retr
         return again and (entry["modified"] or origin["modified"] or entry["commit"] != origin["commit"])
 
     return [run for run in runs if missing(run)]
-
-
-def _now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def _in_words(entry: Mapping[str, Any]) -> str:

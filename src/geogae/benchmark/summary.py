@@ -206,7 +206,7 @@ def _swept(entry: Entry) -> int | None:
     """The m that was asked for, unless it is the paper's or the method has none."""
     m: int | None = entry["changes"].get("latent_dim")
     trivial = entry["error"] is None and "latent_dim" not in entry["config"]
-    return None if trivial or m == paper().latent(entry["dataset"]) else m
+    return None if trivial or m == paper().latent(entry["dataset"].removesuffix(NUMBERS)) else m
 
 
 def _chosen(config: Mapping[str, Any]) -> str:

@@ -57,7 +57,7 @@ def run(
     retry: Annotated[bool, Option("--retry", help="Run again what failed before.")] = False,
     again: Annotated[bool, Option("--again", help="Run again what has a result from another commit.")] = False,
 ) -> None:
-    """Fit each method on training and validation graphs, and measure it once on the test graphs.
+    """Fit each method on the training graphs, choose on the validation graphs, and measure it once on the test graphs.
 
     A run is one method, data set, split and seed; its result is one line in the .jsonl file of the data set. Runs that
     have a result are skipped, an interrupted training continues from its checkpoint, and what fails is a result that

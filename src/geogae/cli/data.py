@@ -36,7 +36,13 @@ Format = Annotated[
 Simplify = Annotated[
     bool, Option("--simplify", help="Drop self-loops and weights, merge repeated edges, read arcs as edges.")
 ]
-KeepRules = Annotated[bool, Option("--keep-rules", help="Let the decoder keep to what all training graphs obey.")]
+KeepRules = Annotated[
+    bool,
+    Option(
+        "--keep-rules",
+        help="Decode only graphs that obey what all training graphs obey: connectedness, categories, valences.",
+    ),
+]
 
 
 def iter_graphs(data: str, *, simplify: bool = False, format: str | None = None) -> Iterator[Graph]:

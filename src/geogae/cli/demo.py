@@ -31,10 +31,10 @@ Next:
 def demo(
     out: Annotated[Path, typer.Option(help="The folder for pictures, clouds and the model.")] = Path("demo"),
 ) -> None:
-    """Graphs become clouds, clouds become vectors, and all the way back, on the embedded MUTAG.
+    """From graphs to clouds to vectors and back, on the embedded MUTAG.
 
-    Fits clouds and proves them exact, encodes and decodes unseen graphs, and draws them beside what came back. Ends
-    with two pages to open in a browser: a map of the graphs, and a report.
+    Fits clouds and checks that they are exact, encodes and decodes unseen graphs, and draws them beside what came back.
+    Ends with two pages to open in a browser: a map of the graphs, and a report.
 
     \b
     Examples:
@@ -75,7 +75,7 @@ def _show_clouds(graphs: list[Graph], out: Path) -> None:
 
     exact = sum(cloud.to_graph() == graph for cloud, graph in zip(clouds, graphs, strict=True))
     _say("exact", f"{exact} of {len(graphs)} graphs read back from their discs, edge for edge")
-    _say("margin", f"the closest call is right by {min(cloud.margin for cloud in clouds):.2f}")
+    _say("margin", f"the smallest margin of a pair of nodes is {min(cloud.margin for cloud in clouds):.2f}")
 
     random = np.random.default_rng(0)
     originals = [*range(0, len(graphs), STRIDE)] * TIMES

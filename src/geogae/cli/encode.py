@@ -41,7 +41,7 @@ def encode(
       geogae encode runs/mutag graphs.jsonl -o z.npy
       geogae encode molecules big.smi -o z.npy --jobs 2
       geogae encode runs/mutag graphs.jsonl > z.json
-      cat molecules.smi | geogae encode runs/qm9 - -o z.npy
+      cat molecules.smi | geogae encode molecules - -o z.npy
     """
     check_writable(output, (".npy",))
     from geogae.model_folder import CONFIG
@@ -87,7 +87,11 @@ def decode(
     vectors: Annotated[Path, Argument(metavar="Z", help="Vectors as geogae encode writes them: .npy, or .json.")],
     output: Annotated[
         Path | None,
-        Option("-o", "--output", help="Where the graphs go: .jsonl, .g6, .s6, .npz, .smi; JSON lines to stdout."),
+        Option(
+            "-o",
+            "--output",
+            help="Where the graphs go: .jsonl, .g6, .s6, .npz, .smi; JSON lines to stdout if not given.",
+        ),
     ] = None,
 ) -> None:
     """Turn vectors back into graphs; of a model of molecules, into SMILES (.smi).

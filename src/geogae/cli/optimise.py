@@ -18,7 +18,13 @@ log = logging.getLogger("geogae")
 
 def optimise(
     run: Annotated[Path, Argument(metavar="RUN", help="A saved model with a prior.")],
-    score: Annotated[str, Option(help="qed, logp, plogp, sa, tpsa, nodes, or module:function; higher is better.")],
+    score: Annotated[
+        str,
+        Option(
+            help="qed, logp, plogp, tpsa, nodes, sa (synthetic accessibility: high is hard to make), or "
+            "module:function; higher is better."
+        ),
+    ],
     budget: Annotated[int, Option(min=1, help="Calls of the score.")] = 1000,
     start: Annotated[str | None, Option(help=f"Graphs to start from; draws if not given. {DATA}")] = None,
     top: Annotated[int, Option(min=1, help="Graphs to write.")] = 10,
@@ -26,9 +32,11 @@ def optimise(
     scores: Annotated[Path | None, Option(help="A .jsonl file that keeps every score, for --resume.")] = None,
     resume: Annotated[bool, Option("--resume", help="Go on with the search of --scores.")] = False,
     keep_rules: KeepRules = False,
-    seed: Annotated[int, Option(min=0)] = 0,
+    seed: Annotated[int, Option(min=0, help="Seed of the search.")] = 0,
     plot: Annotated[Path | None, Option(help="A picture of the best: .png.")] = None,
-    as_json: Annotated[bool, Option("--json", help="Print the best and the history as JSON; needs -o.")] = False,
+    as_json: Annotated[
+        bool, Option("--json", help="Print the best scores and the history as JSON; graphs only go to -o then.")
+    ] = False,
 ) -> None:
     """Search for graphs with a high score.
 

@@ -80,13 +80,10 @@ def _report_run(
 
 
 def _report_scores(source: Path, output: Path, title: str | None) -> None:
-    from geogae.benchmark.results import read_results
+    from geogae.benchmark.results import read_file, read_results
     from geogae.pages.scores_report import scores_report
 
-    folder = source if source.is_dir() else source.parent
-    entries = read_results(folder)
-    if not source.is_dir():
-        entries = [entry for entry in entries if entry["dataset"] == source.stem]
+    entries = read_results(source) if source.is_dir() else list(read_file(source).values())
     if not entries:
         raise GeoGAEError(
             f"{source} holds neither a run nor scores; give a folder of geogae train or geogae benchmark run"

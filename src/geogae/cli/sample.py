@@ -20,13 +20,13 @@ def prior(
     run: Annotated[Path, Argument(metavar="RUN", help="A run folder or a saved model; the prior is saved with it.")],
     data: Annotated[str, Argument(metavar="DATA", help=DATA)],
     kind: Annotated[str, Option("--kind", help="flow, gaussian or mixture.")] = "flow",
-    core_minutes: Annotated[float, Option(min=0.001, help="Budget.")] = 10.0,
+    core_minutes: Annotated[float, Option(min=0.001, help="Processor time for the fit, in minutes.")] = 10.0,
     properties: Annotated[
         list[str] | None,
         Option("--property", help="Condition on a score of molecules (qed, logp, tpsa, …) or on label."),
     ] = None,
     resume: Annotated[bool, Option("--resume", help="Go on with a fit that was interrupted.")] = False,
-    seed: Annotated[int, Option(min=0)] = 0,
+    seed: Annotated[int, Option(min=0, help="Seed of the fit.")] = 0,
     jobs: Annotated[int, Option(min=1, max=4096, help="Workers that encode.")] = 1,
     simplify: Simplify = False,
     format: Format = None,
@@ -63,6 +63,8 @@ def _property(name: str, graphs: list) -> list[float]:  # type: ignore[type-arg]
         return [float(label) for label in labels]
     function, molecules = scores.find(name)
     seen = to_molecules(graphs) if molecules else graphs
+    if None in seen:
+        raise GeoGAEError(f"--property {name} needs valid molecules; graph {seen.index(None)} is none: leave it out")
     return [function(one) for one in seen]
 
 
@@ -71,11 +73,14 @@ def sample(
     n: Annotated[int, Option("-n", min=1, help="Graphs to draw.")] = 100,
     output: Annotated[Path | None, Option("-o", "--output", help=OUTPUT_HELP)] = None,
     given: Annotated[list[str] | None, Option("--given", help="A condition, as in logp=2.5.")] = None,
-    guidance: Annotated[float, Option(min=0, help="Above 1, what is given is stressed.")] = 1.0,
+    guidance: Annotated[
+        float,
+        Option(min=0, help="Strength of the conditions (classifier-free guidance); 1: as fitted, above 1: stronger."),
+    ] = 1.0,
     temperature: Annotated[float, Option(min=0, max=10, help="Below 1: likelier draws, above: more diverse.")] = 1.0,
     only_valid: Annotated[bool, Option("--only-valid", help="Draw until n are valid.")] = False,
     keep_rules: KeepRules = False,
-    seed: Annotated[int, Option(min=0)] = 0,
+    seed: Annotated[int, Option(min=0, help="Seed of the draws.")] = 0,
     plot: Annotated[Path | None, Option(help="A picture of the first draws: .png.")] = None,
     as_json: Annotated[bool, Option("--json", help="Print what was drawn and dropped as JSON; needs -o.")] = False,
 ) -> None:

@@ -40,9 +40,9 @@ def train(
 ) -> None:
     """Train on 70 % of the graphs, choose the weights on 15 %, and leave 15 % for `geogae evaluate`.
 
-    The run folder holds the model (config.json and safetensors). A preset of the paper also leaves metrics.jsonl,
-    curves.png and a checkpoint that --resume continues from; it can be trained by several processes:
-    torchrun --nproc-per-node 2 -m geogae train …
+    The run folder holds the model (config.json and safetensors). A `sequential` model (presets paper/… and
+    sequential/…) also leaves metrics.jsonl, curves.png and a checkpoint that --resume continues from; it can be trained
+    by several processes: torchrun --nproc-per-node 2 -m geogae train …
 
     \b
     Examples:

@@ -15,9 +15,9 @@ from geogae.datasets.catalogue import PAPER, Published, names
 from geogae.datasets.registry import COLLECTION, DATASETS, DataSet, Root
 from geogae.datasets.splits import split
 from geogae.formats.packed import Packed
-from geogae.formats.registry import entry
 from geogae.formats.simplify import SIMPLIFY, Policy
 from geogae.graph import Graph
+from geogae.registry import entry
 
 __all__ = [
     "DATASETS",

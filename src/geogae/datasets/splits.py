@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from geogae.checks import check_number
 from geogae.errors import GeoGAEError
 from geogae.formats import iter_graphs
 
@@ -35,8 +36,7 @@ def split(
     """
     if len(fractions) != 3 or min(fractions) < 0 or not math.isclose(sum(fractions), 1):
         raise GeoGAEError(f"fractions={fractions} must be three numbers from 0 up that sum to 1")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise GeoGAEError(f"seed={seed!r} must be a whole number, at least 0")
+    check_number("seed", seed, int, 0)
     if hasattr(graphs, "to_data_list"):
         graphs = graphs.to_data_list()
     elif not hasattr(graphs, "__getitem__"):
@@ -60,7 +60,7 @@ def isomorphism_classes(graphs: Sequence[object]) -> list[list[int]]:
 
     Only graphs whose sizes and degrees agree are compared by canonical form.
     """
-    from geogae.geometry.labelling import canonical_form
+    from geogae.labelling.labelling import canonical_form  # numba, which a listing of data sets does not need
 
     topologies = [graph.topology() for graph in iter_graphs(graphs)]
     alike: dict[Hashable, list[int]] = defaultdict(list)

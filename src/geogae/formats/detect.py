@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from geogae.errors import GeoGAEError
-from geogae.formats.registry import OBJECTS, ObjectKind, entry, instance_of
+from geogae.formats.registry import OBJECTS, ObjectKind, instance_of
 from geogae.graph import Graph
+from geogae.registry import entry
 
 
 def is_graph(obj: Any) -> bool:

@@ -10,10 +10,11 @@ from typing import IO, Any, cast
 from geogae.errors import GeoGAEError
 from geogae.formats.detect import iter_graphs
 from geogae.formats.limits import limited
-from geogae.formats.registry import FILES, FileFormat, entry, suffixes
+from geogae.formats.registry import FILES, FileFormat, suffixes
 from geogae.formats.simplify import SIMPLIFY
 from geogae.formats.text import guessed_suffix, is_stream, peekable
 from geogae.graph import Graph
+from geogae.registry import entry
 
 
 def read(

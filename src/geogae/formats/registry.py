@@ -10,10 +10,9 @@ A new one can be added from outside of the package::
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any
 
 from geogae.graph import Graph
 
@@ -59,18 +58,6 @@ OBJECTS: dict[str, ObjectKind | str] = {
     "smiles": "geogae.formats.chem:SMILES",
     "adjacency": "geogae.formats.arrays:ADJACENCY",
 }
-
-Entry = TypeVar("Entry")
-
-
-def entry(registry: MutableMapping[str, Entry | str], name: str) -> Entry:
-    """The entry of a registry, imported if it is given by its place."""
-    found = registry[name]
-    if isinstance(found, str):
-        module, _, attribute = found.partition(":")
-        found = getattr(import_module(module), attribute)
-        registry[name] = found
-    return found
 
 
 def suffixes() -> str:

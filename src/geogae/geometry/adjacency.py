@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from geogae.geometry.colour_refinement import mix
+from geogae.labelling.colour_refinement import mix
 
 APART = 2  # nodes without a path count as this much farther than the farthest with one
 _FAR = 2**30

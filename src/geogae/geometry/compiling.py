@@ -10,10 +10,10 @@ import time
 from functools import cache
 from threading import Event, Thread
 
-from geogae.geometry.canonical import canonicalise_all
 from geogae.geometry.quick import fit_all_quickly
 from geogae.geometry.recipe import MIN_DIM, Recipe
 from geogae.graph import Graph
+from geogae.labelling.canonical import canonicalise_all
 
 log = logging.getLogger("geogae")
 

@@ -154,7 +154,7 @@ def start_of(
     noise = _noise(seed, attempt, dim - 1 + how.lifted, core.n)
     drawing = planar_start(core) if how.start == "drawing" else None
     if drawing is not None:
-        points, raw = drawing  # without noise: shaken, it may tangle
+        points, raw = drawing  # without noise, which could make edges of the drawing cross
     else:
         points = noise if how.start == "random" else mds_start(core, len(noise)) + how.noise * noise
         raw = np.full(core.n, START_RAW)

@@ -24,11 +24,11 @@ from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
+from geogae.checks import check_choice
 from geogae.errors import GeoGAEError
 from geogae.formats import as_graphs
 from geogae.geometry.blas import one_blas_thread
 from geogae.geometry.cache import CloudCache, Fit, default_path
-from geogae.geometry.canonical import Canonical, canonicalise, canonicalise_all
 from geogae.geometry.cloud import LARGE, HyperballCloud
 from geogae.geometry.compiling import compile_kernels
 from geogae.geometry.descent import WIDEN, core_of, fit_topology, pose_balls, start_of, wrong_pairs
@@ -36,6 +36,7 @@ from geogae.geometry.ordering import ORDERS
 from geogae.geometry.quick import fit_all_quickly
 from geogae.geometry.recipe import ALGORITHM, MAX_DIM, MAX_FIT, MIN_DIM, Recipe, check_dim, tries
 from geogae.graph import Graph
+from geogae.labelling.canonical import Canonical, canonicalise, canonicalise_all
 from geogae.progress import progress_bar
 
 __all__ = ["Canonical", "canonicalise", "check_dim", "fit_clouds"]
@@ -79,8 +80,7 @@ def fit_clouds(
         if name not in valid:
             raise GeoGAEError(f"{name!r} is no parameter of a fit; valid are {', '.join(valid)}")
     chosen = Recipe(**recipe)
-    if order not in list(ORDERS):
-        raise GeoGAEError(f"order={order!r} is not known; valid are {', '.join(ORDERS)}")
+    check_choice("order", order, ORDERS)
     if dim != "auto":
         dim = check_dim(dim)
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:

@@ -16,13 +16,13 @@ from numba import njit
 from geogae.geometry.cloud import RADIUS_SCALE
 
 f32 = np.float32
-_FAST: dict[str, Any] = {"fastmath": True, "error_model": "numpy", "cache": True, "nogil": True}
-_INLINE = {**_FAST, "forceinline": True}  # else the process that compiles rounds otherwise than those that load
+FAST: dict[str, Any] = {"fastmath": True, "error_model": "numpy", "cache": True, "nogil": True}
+INLINE = {**FAST, "forceinline": True}  # else the process that compiles rounds otherwise than those that load
 BETA1, BETA2 = 0.9, 0.99  # Adam's; the short second memory suits a loss that changes from step to step
-_SCALE = f32(RADIUS_SCALE)
+SCALE = f32(RADIUS_SCALE)
 
 
-@njit(inline="always", **_FAST)
+@njit(inline="always", **FAST)
 def _exp_neg(a):
     """exp(-a) for a ≥ 0, flat beyond 20: Taylor at a/32, squared five times; relative error 2e-5 to 13, then 5e-4."""
     y = min(a, f32(20.0)) * f32(1 / 32)
@@ -36,7 +36,7 @@ def _exp_neg(a):
     return p * p
 
 
-@njit(inline="always", **_FAST)
+@njit(inline="always", **FAST)
 def _log1p(u):
     """log(1 + u) for 0 ≤ u ≤ 1, as 2 artanh(u / (2 + u)); error below 2e-6."""
     s = u / (f32(2) + u)
@@ -44,7 +44,7 @@ def _log1p(u):
     return f32(2) * s * (f32(1) + z * (f32(1 / 3) + z * (f32(1 / 5) + z * (f32(1 / 7) + z * f32(1 / 9)))))
 
 
-@njit(**_INLINE)
+@njit(**INLINE)
 def _squared_distances(centers, i, d2):
     """d2[j] = ‖x_i - x_(i+1+j)‖² for the later nodes."""
     x, c = centers[0, i + 1 :], centers[0, i]
@@ -58,8 +58,8 @@ def _squared_distances(centers, i, d2):
             d2[j] += t * t
 
 
-@njit(**_INLINE)
-def _focal_row(d2, radius, radii, sign, alpha, gamma, temperature, margin, pull, grad_radii):
+@njit(**INLINE)
+def focal_row(d2, radius, radii, sign, alpha, gamma, temperature, margin, pull, grad_radii):
     """Eq. 2 and 3 for one node against the later ones: gradients, wrong pairs and pairs with less than ``margin``.
 
     With t = ±m/T the signed logit, p̂ = σ(t) and q = 1 - p̂:  dL/dt = α̂ q^γ (γ p̂ log p̂ - q).
@@ -86,7 +86,7 @@ def _focal_row(d2, radius, radii, sign, alpha, gamma, temperature, margin, pull,
     return grad_radius, wrong, narrow
 
 
-@njit(**_INLINE)
+@njit(**INLINE)
 def _pull_row(centers, i, pull, grad_centers):
     for k in range(len(centers)):
         x, g, c = centers[k, i + 1 :], grad_centers[k, i + 1 :], centers[k, i]
@@ -98,7 +98,7 @@ def _pull_row(centers, i, pull, grad_centers):
         grad_centers[k, i] -= total
 
 
-@njit(**_INLINE)
+@njit(**INLINE)
 def sphere_gradient(centers, raw, sign, alpha, gamma, temperature, margin, grad_centers, grad_raw, radii, d2, pull):
     """Gradient of L_sphere over the pairs i < j, in place; returns (wrong pairs, pairs with less than ``margin``).
 
@@ -109,12 +109,12 @@ def sphere_gradient(centers, raw, sign, alpha, gamma, temperature, margin, grad_
     grad_centers[:] = 0
     grad_raw[:] = 0
     for i in range(n):
-        radii[i] = _SCALE * (max(raw[i], f32(0)) + math.log1p(math.exp(-abs(raw[i]))))  # 0.75 softplus(raw)
+        radii[i] = SCALE * (max(raw[i], f32(0)) + math.log1p(math.exp(-abs(raw[i]))))  # 0.75 softplus(raw)
     wrong, narrow = 0.0, 0.0
     for i in range(n - 1):
         later = n - i - 1
         _squared_distances(centers, i, d2)
-        g, w, m = _focal_row(
+        g, w, m = focal_row(
             d2[:later], radii[i], radii[i + 1 :], sign[i, i + 1 :],
             alpha, gamma, temperature, margin, pull, grad_raw[i + 1 :],
         )  # fmt: skip
@@ -125,7 +125,7 @@ def sphere_gradient(centers, raw, sign, alpha, gamma, temperature, margin, grad_
     for i in range(n):
         if sign[i, i] > 0:
             d2[0] = f32(1e-12)
-            g, w, m = _focal_row(
+            g, w, m = focal_row(
                 d2[:1], radii[i], radii[i : i + 1], sign[i, i : i + 1],
                 alpha, gamma, temperature, margin, pull, grad_raw[i : i + 1],
             )  # fmt: skip
@@ -133,19 +133,19 @@ def sphere_gradient(centers, raw, sign, alpha, gamma, temperature, margin, grad_
             wrong += w
             narrow += m
     for i in range(n):
-        grad_raw[i] *= _SCALE / (f32(1) + math.exp(min(-raw[i], f32(80))))  # softplus' = σ; no overflow
+        grad_raw[i] *= SCALE / (f32(1) + math.exp(min(-raw[i], f32(80))))  # softplus' = σ; no overflow
     return wrong, narrow
 
 
-@njit(**_INLINE)
-def _adam(x, g, first, second, rate, correction):
+@njit(**INLINE)
+def adam(x, g, first, second, rate, correction):
     for j in range(len(x)):
         first[j] = f32(BETA1) * first[j] + f32(1 - BETA1) * g[j]
         second[j] = f32(BETA2) * second[j] + f32(1 - BETA2) * g[j] * g[j]
         x[j] -= rate * first[j] / (np.sqrt(second[j] * correction) + f32(1e-8))
 
 
-@njit(**_FAST)
+@njit(**FAST)
 def descend(centers, raw, sign, lifted, alpha, gamma, hot, temperature, margin, rate, steps, widen, halt):
     """Adam until the cloud is exact with ``margin``, in place; returns (steps taken, wrong pairs, narrow pairs).
 
@@ -197,8 +197,8 @@ def descend(centers, raw, sign, lifted, alpha, gamma, hot, temperature, margin, 
             rate_now = rate * (0.02 + 0.49 * (1 + math.cos(math.pi * step / steps)))
         scaled, correction = f32(rate_now / (1 - decay1)), f32(1 / (1 - decay2))
         for k in range(rows_now):
-            _adam(centers[k], grad_centers[k], first[k], second[k], scaled, correction)
-        _adam(raw, grad_raw, first[rows], second[rows], scaled, correction)
+            adam(centers[k], grad_centers[k], first[k], second[k], scaled, correction)
+        adam(raw, grad_raw, first[rows], second[rows], scaled, correction)
         step += 1
     centers[:] = best_centers
     raw[:] = best_raw

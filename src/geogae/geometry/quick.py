@@ -14,13 +14,13 @@ from numba import njit
 
 from geogae.geometry.adjacency import all_distances, closed_twins, rows_of, without_twins
 from geogae.geometry.cache import Fit
-from geogae.geometry.canonical import in_chunks
 from geogae.geometry.descent import WIDEN, count_wrong
 from geogae.geometry.kernel import descend, f32
 from geogae.geometry.pose import pose
 from geogae.geometry.recipe import NOISE, RATE, Recipe
 from geogae.geometry.starts import START_RAW, gram_of, principal
 from geogae.graph import Graph
+from geogae.labelling.canonical import in_chunks
 
 NODES = 400  # of a graph that may be small once its twins are merged
 BALLS = 64  # of a small graph

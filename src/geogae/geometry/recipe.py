@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from geogae.checks import check_choice
 from geogae.errors import GeoGAEError
 
 ALGORITHM = 4  # part of every cache key: raise it whenever the same recipe gives other clouds
@@ -35,8 +36,7 @@ class Recipe:
     seed: int = 0  # of the noise
 
     def __post_init__(self) -> None:
-        if self.start not in ("mds", "random"):
-            raise GeoGAEError(f"start={self.start!r} is not known; valid are 'mds' and 'random'")
+        check_choice("start", self.start, ("mds", "random"))
         limits = {
             "margin": (0, 1e6, "from 0 to 1e6", float),
             "alpha": (1e-6, 1 - 1e-6, "between 0 and 1", float),

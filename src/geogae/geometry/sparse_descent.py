@@ -1,6 +1,6 @@
 """The descent of :mod:`geogae.geometry.kernel` for large graphs: only edges and near non-edges are looked at.
 
-Balls that are far apart have a gradient of nothing. The list of near pairs has a skin: it holds for as long as no ball
+Balls that are far apart have a negligible gradient. The list of near pairs has a skin: it holds for as long as no ball
 has moved or grown by half of it, then the pairs are searched again.
 """
 
@@ -11,13 +11,13 @@ import math
 import numpy as np
 from numba import njit
 
-from geogae.geometry.kernel import _FAST, _INLINE, _SCALE, BETA1, BETA2, _adam, _focal_row, f32
+from geogae.geometry.kernel import BETA1, BETA2, FAST, INLINE, SCALE, adam, f32, focal_row
 from geogae.geometry.neighbours import search
 
-REACH = 9.0  # temperatures: the gradient of a non-edge that is farther apart is nothing
+REACH = 9.0  # temperatures: the gradient of a non-edge that is farther apart is negligible
 SKIN = 1.0
 RENEWAL = 20  # steps, and three times as many, and so on
-CROWD = 1000  # pairs listed with a ball: where all are near, some will do to move it
+CROWD = 1000  # pairs listed with a ball: in a crowd, some of the near pairs suffice
 SEARCH = 4  # pairs that the search examines in the time that the gradient takes for one
 
 
@@ -49,7 +49,7 @@ def neighbour_lists(centers, radii, edge_start, edge_other, reach):
     return rows, split, listed[:fill], examined, cut
 
 
-@njit(**_INLINE)
+@njit(**INLINE)
 def near_gradient(
     centers, raw, rows, split, listed, shared, alpha, gamma, temperature, margin, reach, grad_centers, grad_raw,
     radii, d2, pull, sign, near, near_radii, near_grad,
@@ -59,7 +59,7 @@ def near_gradient(
     grad_centers[:] = 0
     grad_raw[:] = 0
     for i in range(n):
-        radii[i] = _SCALE * (max(raw[i], f32(0)) + math.log1p(math.exp(-abs(raw[i]))))
+        radii[i] = SCALE * (max(raw[i], f32(0)) + math.log1p(math.exp(-abs(raw[i]))))
     wrong, narrow = 0.0, 0.0
     for i in range(n):
         begin, end = rows[i], rows[i + 1]
@@ -84,7 +84,7 @@ def near_gradient(
                 sign[size] = 1 if edge else -1
                 size += 1
         names = near[:size]
-        g, w, m = _focal_row(
+        g, w, m = focal_row(
             d2[:size], radii[i], near_radii[:size], sign[:size], alpha, gamma, temperature, margin, pull, near_grad
         )
         grad_raw[i] += g
@@ -103,18 +103,18 @@ def near_gradient(
     for i in range(n):
         if shared[i]:
             d2[0], sign[0], near_grad[0], near_radii[0] = f32(1e-12), 1, f32(0), radii[i]
-            g, w, m = _focal_row(
+            g, w, m = focal_row(
                 d2[:1], radii[i], near_radii[:1], sign[:1], alpha, gamma, temperature, margin, pull, near_grad
             )
             grad_raw[i] += g + near_grad[0]
             wrong += w
             narrow += m
     for i in range(n):
-        grad_raw[i] *= _SCALE / (f32(1) + math.exp(min(-raw[i], f32(80))))
+        grad_raw[i] *= SCALE / (f32(1) + math.exp(min(-raw[i], f32(80))))
     return wrong, narrow
 
 
-@njit(**_FAST)
+@njit(**FAST)
 def descend_near(
     centers, raw, edge_start, edge_other, shared, lifted, alpha, gamma, hot, temperature, margin, rate, steps, budget,
     widen, halt,
@@ -146,7 +146,7 @@ def descend_near(
         t_now = f32(math.exp((1 - descent) * math.log(hot) + descent * math.log(temperature)))
         reach = max(f32(REACH) / (f32(1) + gamma) * t_now, margin)
         for i in range(n):
-            radii[i] = _SCALE * (max(raw[i], f32(0)) + math.log1p(math.exp(-abs(raw[i]))))
+            radii[i] = SCALE * (max(raw[i], f32(0)) + math.log1p(math.exp(-abs(raw[i]))))
         if not stale:
             moved = f32(0)
             for i in range(n):
@@ -207,8 +207,8 @@ def descend_near(
             rate_now = rate * (0.02 + 0.49 * (1 + math.cos(math.pi * step / steps)))
         scaled, correction = f32(rate_now / (1 - decay1)), f32(1 / (1 - decay2))
         for k in range(rows_now):
-            _adam(centers[k], grad_centers[k], first[k], second[k], scaled, correction)
-        _adam(raw, grad_raw, first[rows_all], second[rows_all], scaled, correction)
+            adam(centers[k], grad_centers[k], first[k], second[k], scaled, correction)
+        adam(raw, grad_raw, first[rows_all], second[rows_all], scaled, correction)
         step += 1
     centers[:] = best_centers
     raw[:] = best_raw

@@ -6,6 +6,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Mapping
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from geogae.errors import GeoGAEError
 from geogae.progress import Meter
 from geogae.training.checkpoint import load_checkpoint, save_checkpoint
-from geogae.training.loop import bfloat16_pays
+from geogae.training.precision import bfloat16_pays
 
 BATCH = 512
 WARM = 100  # steps until Adam's full step is reached
@@ -69,6 +70,7 @@ class Trainer:
         self, network: nn.Module, data: list[Tensor], loss: Loss, seconds: float, rate: float, decay: float, seed: int
     ) -> None:
         self.network, self.loss, self.seconds, self.rate, self.seed = network, loss, seconds, rate, seed
+        self.settings = {"data": _digest(data), "rate": rate, "decay": decay, "seed": seed}
         self.average = copy.deepcopy(network)
         self.best = copy.deepcopy(network)
         self.best_loss = math.inf
@@ -140,9 +142,14 @@ class Trainer:
         for number, moments in self.adam.state_dict()["state"].items():
             tensors |= {f"adam.{number}.{key}": torch.as_tensor(value) for key, value in moments.items()}
         facts = {"step": self.step, "spent": self.spent, "history": self.history, "best_loss": self.best_loss}
-        return tensors, facts
+        return tensors, {**facts, "settings": self.settings}
 
     def restore(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+        before = facts.get("settings")
+        if differs := [k for k, v in self.settings.items() if not isinstance(before, dict) or before.get(k) != v]:
+            raise GeoGAEError(
+                f"the checkpoint is of a prior with other {', '.join(differs)}; resume with the same, or fit anew"
+            )
         try:
             for name, part in (("network", self.network), ("average", self.average), ("best", self.best)):
                 part.load_state_dict(
@@ -159,3 +166,11 @@ class Trainer:
         except (KeyError, RuntimeError, ValueError) as error:
             line = str(error).splitlines()[0]
             raise GeoGAEError(f"the checkpoint belongs to another prior ({line}); fit without resume") from None
+
+
+def _digest(data: list[Tensor]) -> str:
+    """Equal for equal numbers."""
+    digest = blake2b(digest_size=16)
+    for part in data:
+        digest.update(str(tuple(part.shape)).encode() + part.contiguous().numpy().tobytes())
+    return digest.hexdigest()

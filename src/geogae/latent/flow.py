@@ -20,11 +20,14 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from geogae.autoencoders.base import State, check_number, parts_of
+from geogae.autoencoders.base import State
+from geogae.checks import check_number
 from geogae.errors import GeoGAEError
 from geogae.latent.fitting import fit_network, opened, with_openness
 from geogae.latent.prior import Given, Prior, check_rows, normal_log_density, property_columns, slerp, tensors_of
-from geogae.training.loop import bfloat16_pays
+from geogae.training.checkpoint import parts_of
+from geogae.training.loop import deterministic
+from geogae.training.precision import bfloat16_pays
 
 BLUR = 0.03  # deviation around each z, in units of the deviation of each number
 DENOISE = 0.2  # deviation of the noise that draws are freed from, in the same units
@@ -115,8 +118,7 @@ class FlowPrior(Prior):
         self.given_center, self.given_scale = values.mean(0), values.std(0) + 1e-9
         data = [torch.from_numpy((numbers - self.center) / self.scale).float()]
         data.append(torch.from_numpy((values - self.given_center) / self.given_scale).float())
-        with torch.random.fork_rng():
-            torch.manual_seed(seed)
+        with deterministic(seed):
             width = WIDE if len(rows) >= MANY else NARROW
             self.network = FlowNetwork(self.m, min(width, 64 + EACH * self.m), 2 * len(self.conditions))
         self.history = fit_network(
@@ -153,7 +155,7 @@ class FlowPrior(Prior):
         rng = np.random.default_rng(seed)
         with _quick(n):
             z = self.from_normal(temperature * rng.standard_normal((n, self.m)), given, guidance)
-        z = self.restarted(z, RESTARTS if restarts is None else restarts, rng, given, guidance)
+        z = self.restarted(z, RESTARTS if restarts is None else restarts, rng, given, guidance, temperature)
         return self.denoised(z, given)
 
     @torch.inference_mode()
@@ -164,16 +166,18 @@ class FlowPrior(Prior):
         rng: np.random.Generator,
         given: Given | None = None,
         guidance: float = 1.0,
+        temperature: float = 1.0,
     ) -> NDArray[np.float32]:
         """z (N, m) that go back to each of some times with fresh noise, and forwards again (Xu et al. 2023).
 
-        What went wrong on the way before is mended in part: a draw off the manifold is pulled to it anew.
+        This corrects part of the earlier error of the integration. The noise has the deviation ``temperature``, as the
+        normal vectors of the draws have.
         """
         found = np.asarray(z, np.float32)
         for time in times:
             left = 1 - (1 - BLUR) * time  # deviation of the noise at this time; t · BLUR of it is there already
             fresh = math.sqrt(left**2 - (time * BLUR) ** 2)
-            points = time * self._numbers(found) + fresh * rng.standard_normal(found.shape)
+            points = time * self._numbers(found) + temperature * fresh * rng.standard_normal(found.shape)
             with _quick(len(points)):
                 found = self._forwards(points, _times(RESTART_STEPS, time), given, guidance)
         return found
@@ -363,7 +367,7 @@ def _error(network: FlowNetwork, batch: list[Tensor], generator: torch.Generator
     """Mean squared error of the velocity, the last of the way weighted no more than HEAVIEST."""
     x1, given = batch
     x0 = torch.randn(x1.shape, generator=generator)
-    t = torch.sigmoid(torch.randn(len(x1), generator=generator))  # most of what is to be decided is halfway
+    t = torch.sigmoid(torch.randn(len(x1), generator=generator))  # times near 1/2 are drawn most often
     left = (1 - (1 - BLUR) * t)[:, None]
     guess = network(left * x0 + t[:, None] * x1, t, opened(given, generator) if given.shape[1] else None)
     return ((guess - x1).square() / left.square().clamp(min=1 / HEAVIEST)).mean()

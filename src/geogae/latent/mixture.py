@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 from sklearn.mixture import GaussianMixture
 
-from geogae.autoencoders.base import State, check_number
+from geogae.autoencoders.base import State
+from geogae.checks import check_number
 from geogae.errors import GeoGAEError
 from geogae.latent.prior import Given, Prior, check_rows, normal_log_density, tensors_of
 
@@ -44,6 +45,7 @@ class MixturePrior(Prior):
         self, n: int, seed: int = 0, given: Given | None = None, guidance: float = 1.0, temperature: float = 1.0
     ) -> NDArray[np.float32]:
         check_number("temperature", temperature, float, 0, 10)
+        self.check_no_guidance(guidance)
         self.given_columns(given, n)
         rng = np.random.default_rng(seed)
         chosen = rng.choice(len(self.weights), n, p=self.weights / self.weights.sum())
@@ -52,6 +54,7 @@ class MixturePrior(Prior):
 
     def log_prob(self, z: NDArray[np.floating], given: Given | None = None) -> NDArray[np.float64]:
         rows = check_rows(z, self.m)
+        self.given_columns(given, len(rows))
         parts = []
         for weight, mean, root in zip(self.weights, self.means, self.roots, strict=True):
             u = np.linalg.solve(root, (rows - mean).T).T.astype(np.float64)

@@ -9,7 +9,6 @@ scores, so that one that was interrupted goes on from the scores that its file h
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import os
@@ -24,7 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geogae.errors import GeoGAEError
+from geogae.formats.optional import require
 from geogae.graph import Graph
+from geogae.json_lines import append, read_lines
 from geogae.latent.prior import Prior
 from geogae.latent.surrogate import Surrogate
 from geogae.progress import Meter
@@ -68,22 +69,22 @@ class Search:
 class Scores:
     """A score that is asked once for each graph, within a budget; what it says is kept in a file if there is one."""
 
-    def __init__(self, score: Callable[[Any], float], budget: int, file: Path | None, resume: bool) -> None:
+    def __init__(
+        self, score: Callable[[Any], float], budget: int, file: Path | None, resume: bool, name: str = "score"
+    ) -> None:
         self.score, self.budget, self.file = score, budget, file
         self.known: dict[str, float] = {}
-        self.kept: dict[str, float] = {}
+        self.kept: dict[str, float | None] = {}  # by earlier sessions; None where the score failed
         self.failed = 0
         self.reason: str | None = None
-        if file is not None and file.exists():
-            if not resume:
-                raise GeoGAEError(f"{file} holds a search already; resume it, or choose another file")
-            try:
-                rows = [
-                    json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.endswith("}")
-                ]
-                self.kept = {str(row["key"]): float(row["score"]) for row in rows}
-            except (OSError, ValueError, KeyError, TypeError):
-                raise GeoGAEError(f"{file} is no file of scores; choose another one") from None
+        if file is None:
+            return
+        if not file.exists() or not file.stat().st_size:
+            append(file, {"scores": name})
+        elif resume:
+            self.kept = _kept(file, name)
+        else:
+            raise GeoGAEError(f"{file} holds a search already; resume it, or choose another file")
 
     @property
     def left(self) -> int:
@@ -92,26 +93,37 @@ class Scores:
     def ask(self, key: str, what: Any) -> float:
         """The score of a graph that was not asked before; -inf if it has none."""
         if key in self.kept:
-            value = self.kept[key]
+            value, problem = self.kept[key], "it failed in an earlier session"
         else:
-            value = self._asked(what)
+            value, problem = self._asked(what)
             if self.file is not None:
-                with self.file.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"key": key, "score": value}) + "\n")
-        self.known[key] = value
-        return value
-
-    def _asked(self, what: Any) -> float:
-        try:
-            value = float(self.score(what))
-            problem = None if math.isfinite(value) else f"it returned {value}"
-        except Exception as error:  # whatever a score of the user's raises
-            value, problem = -math.inf, f"it raised {type(error).__name__}: {error}"
-        if problem is not None:
+                append(self.file, {"key": key, "score": value})
+        if value is None:
             self.failed += 1
             self.reason = self.reason or problem
-            value = -math.inf
-        return value
+        self.known[key] = -math.inf if value is None else value
+        return self.known[key]
+
+    def _asked(self, what: Any) -> tuple[float | None, str]:
+        """The score, or None and why there is none."""
+        try:
+            value = float(self.score(what))
+        except Exception as error:  # whatever a score of the user's raises
+            return None, f"it raised {type(error).__name__}: {error}"
+        return (value, "") if math.isfinite(value) else (None, f"it returned {value}")
+
+
+def _kept(file: Path, name: str) -> dict[str, float | None]:
+    """The scores that a file holds of this score; a line that a kill cut short is left out."""
+    try:
+        header, *rows = [line for _, line in read_lines(file)]
+        held = header["scores"]
+        kept = {str(row["key"]): None if row["score"] is None else float(row["score"]) for row in rows}
+    except (ValueError, KeyError, TypeError):
+        raise GeoGAEError(f"{file} is no file of scores; choose another one") from None
+    if held != name:
+        raise GeoGAEError(f"{file} holds scores of {held}, not of {name}; choose another file, or that score")
+    return kept
 
 
 def optimise(
@@ -122,6 +134,7 @@ def optimise(
     *,
     budget: int,
     seed: int = 0,
+    name: str = "score",
     file: str | os.PathLike[str] | None = None,
     resume: bool = False,
     progress: bool = False,
@@ -130,12 +143,15 @@ def optimise(
 ) -> Search:
     """Search for at most ``budget`` calls of ``score``, from the z ``starts`` (count, m).
 
+    ``file`` keeps the scores under the ``name`` of the score; with ``resume`` those that it holds are not asked again.
+
     ``decode`` gives for each z a graph, a key that equal graphs share and what the score is to see, or None where z is
     no valid graph. Without ``changes`` CMA-ES alone makes vectors, without a ``surrogate`` all are scored.
     """
     if budget < 1:
         raise GeoGAEError(f"budget={budget} must be at least 1, the number of calls of the score")
-    scores = Scores(score, budget, None if file is None else Path(file), resume)
+    require("cma", "optimise")  # before the first call of the score
+    scores = Scores(score, budget, None if file is None else Path(file), resume, name)
     search = Search()
     rng = np.random.default_rng(seed)
     _score(search, scores, starts[:budget], decode(starts[:budget]))

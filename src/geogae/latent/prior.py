@@ -15,7 +15,8 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from geogae.autoencoders.base import State, check_number
+from geogae.autoencoders.base import State
+from geogae.checks import check_number
 from geogae.errors import GeoGAEError
 
 PRIORS: dict[str, str] = {  # where each is
@@ -85,6 +86,10 @@ class Prior(ABC):
         """Paths (N, len(at), m) of z from one (N, m) to the other (N, m): on great circles between normal vectors."""
         points = [slerp(*ends, at) for ends in zip(self.to_normal(one), self.to_normal(other), strict=True)]
         return self.from_normal(np.concatenate(points)).reshape(len(one), len(at), self.m)
+
+    def check_no_guidance(self, guidance: float) -> None:
+        if guidance != 1:
+            raise GeoGAEError(f"guidance={guidance} needs prior='flow'; the prior {self.name!r} takes guidance=1")
 
     def given_columns(self, given: Given | None, count: int) -> NDArray[np.float64]:
         """Conditions (count, c) in the prior's own order, NaN where one is left open."""
@@ -169,6 +174,7 @@ class GaussianPrior(Prior):
     def from_normal(
         self, u: NDArray[np.floating], given: Given | None = None, guidance: float = 1.0
     ) -> NDArray[np.float32]:
+        self.check_no_guidance(guidance)
         u = check_rows(u, self.m)
         return (self._middle(given, len(u)) + u @ self.root).astype(np.float32)
 
@@ -204,13 +210,11 @@ def slerp(one: NDArray[np.float64], other: NDArray[np.float64], at: Sequence[flo
     lengths = float(np.linalg.norm(one)), float(np.linalg.norm(other))
     cosine = np.clip(one @ other / max(lengths[0] * lengths[1], 1e-12), -1, 1)
     angle = np.arccos(cosine)
-    points = []
+    sine, points = np.sin(angle), []
     for t in at:
-        if np.sin(angle) < 1e-6:
+        if sine < 1e-6:
             points.append((1 - t) * one + t * other)
             continue
-        direction = (np.sin((1 - t) * angle) * one / lengths[0] + np.sin(t * angle) * other / lengths[1]) / np.sin(
-            angle
-        )
+        direction = (np.sin((1 - t) * angle) * one / lengths[0] + np.sin(t * angle) * other / lengths[1]) / sine
         points.append(direction * ((1 - t) * lengths[0] + t * lengths[1]))
     return np.array(points)

@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geogae.autoencoders.base import Autoencoder, State, check_number, parts_of, prefixed
+from geogae.autoencoders.base import Autoencoder, State
+from geogae.checks import check_number
 from geogae.errors import GeoGAEError
 from geogae.formats import as_graphs, is_graph
 from geogae.graph import Graph
@@ -21,6 +22,7 @@ from geogae.latent.optimisation import Search, optimise
 from geogae.latent.prior import Given, Prior, check_rows
 from geogae.latent.rules import REFUSED, Rules, is_connected
 from geogae.latent.sampling import Draws, draw
+from geogae.training.checkpoint import parts_of, prefixed
 
 STARTS = 100  # draws that a search starts from, without graphs to start from
 
@@ -171,7 +173,7 @@ class LatentSpace:
         """
         check_number("budget", budget, int, 1)
         check_number("seed", seed, int, 0)
-        prior, function = self._prior(), score
+        prior, function, name = self._prior(), score, score if isinstance(score, str) else _name(score)
         if isinstance(function, str):
             function, molecules = scores.find(function)
         if start is None:
@@ -184,7 +186,7 @@ class LatentSpace:
         def decode(z: NDArray[np.float32]) -> list[tuple[Graph, str, Any] | None]:
             return [self._candidate(graph, molecules) for graph in graphs_of(z)]
 
-        how: dict[str, Any] = {"file": file, "resume": resume, "progress": progress}
+        how: dict[str, Any] = {"name": name, "file": file, "resume": resume, "progress": progress}
         how |= {"changes": changes, "surrogate": surrogate}
         return optimise(function, decode, prior, starts, budget=budget, seed=seed, **how)
 
@@ -223,7 +225,7 @@ class LatentSpace:
 
     def _read(self, graph: Graph) -> Graph:
         """A graph with no more than the model reads of it."""
-        return graph.topology() if getattr(self, "attributes", "ignored") == "ignored" else graph
+        return graph.topology() if self._fitted().attributes == "ignored" else graph
 
     def _broken(self, graph: Graph) -> str | None:
         """Why a draw is not valid, or None."""
@@ -244,7 +246,7 @@ class LatentSpace:
             return graph, Chem.MolToSmiles(molecule), molecule
         if self._broken(graph):
             return None
-        from geogae.geometry.labelling import canonical_labelling
+        from geogae.labelling.labelling import canonical_labelling
 
         same = graph.relabel(canonical_labelling(graph).order)
         return graph, repr(same._value()), graph
@@ -271,8 +273,13 @@ def _reads_molecules(autoencoder: Autoencoder[Any]) -> bool:
     """Whether what is decoded has the columns of atoms and bonds with hydrogens implied."""
     from geogae.formats.chem import IMPLIED
 
-    schema = getattr(autoencoder, "schema", None)
+    schema = autoencoder.schema
     return schema is not None and len(schema.node.categories) == 3 and schema.node.categories[2] == (IMPLIED,)
+
+
+def _name(score: Callable[[Any], float]) -> str:
+    """A function's own name; of another callable, that of its class."""
+    return str(getattr(score, "__qualname__", type(score).__qualname__))
 
 
 def _molecules(graphs: Sequence[Graph]) -> list[Any]:

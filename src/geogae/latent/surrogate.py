@@ -19,7 +19,7 @@ BOLD = 1.0  # deviations that are added to the expected score: what is not known
 
 
 class Surrogate:
-    """Scores of graphs that were not scored yet, as those that were scored let expect."""
+    """Predicts scores of new graphs from those scored so far."""
 
     def __init__(self, seed: int = 0) -> None:
         self.rng = np.random.default_rng(seed)

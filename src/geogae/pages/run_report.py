@@ -37,6 +37,7 @@ from geogae.pages.report import (
 
 BASELINES = ("complete", "mean", "nearest")  # that are fitted and scored on the spot
 FITTED = 2000  # training graphs, at most, that baselines are fitted to
+VALIDATED = 100  # of them, on which a baseline makes its choices
 WORST, SAMPLES = 12, 24
 QUICK = ("refined", "linear")  # architectures that are fitted in one step, so quickly that other sizes of z are tried
 SWEPT, SIZES = 500, (1 / 8, 1 / 4, 1 / 2, 2)  # graphs up to which that is done unasked, and sizes in parts of m
@@ -125,7 +126,7 @@ def _baseline(name: str, dataset: str, train: Sequence[Graph], test: Sequence[Gr
     method = METHODS[name].make(dataset or "own", {})
     fitted = list(train)[:FITTED]
     with TemporaryDirectory() as folder:
-        method.fit(fitted, fitted[:1], Path(folder))
+        method.fit(fitted, fitted[:VALIDATED], Path(folder))
     readings = method.read(list(test))
     return metrics.evaluate([reading.ordered for reading in readings], method.decode(method.encode(readings)))["f1"]
 
@@ -233,11 +234,8 @@ def _worst_pairs(
 
 def _samples(model: GeoGAE, seed: int) -> tuple[list[Graph], str]:
     """Graphs from the prior, or why there are none."""
-    sample = getattr(model, "sample", None)
-    if sample is None:
-        return [], ""
     try:
-        return list(sample(SAMPLES, seed=seed)), ""
+        return list(model.sample(SAMPLES, seed=seed)), ""
     except GeoGAEError as error:
         return [], str(error)
 

@@ -25,7 +25,8 @@ def scores_report(
     sections = []
     for (data, split), group in groupby(rows, key=lambda row: (row.data, row.split)):
         found = list(group)
-        own = [entry for entry in entries if (entry["dataset"], entry["split"]) == (found[0].dataset, split)]
+        graphs = (found[0].dataset, found[0].sample, split)
+        own = [entry for entry in entries if (entry["dataset"], entry["sample"], entry["split"]) == graphs]
         sections.append(Section(f"{data}, {split} split", _data_set(found, own)))
     commits = dict.fromkeys(commit for row in rows for commit in row.commits)
     commands = list(dict.fromkeys(command for row in rows for command in row.commands))
@@ -43,7 +44,7 @@ def _data_set(rows: list[Row], entries: Sequence[Mapping[str, Any]]) -> list[Blo
             "value": 100 * row.f1.mean,
             "deviation": _percent(row.f1.deviation),
             "kind": _kind(row.method),
-            "remark": f"{len(row.seeds)} seeds, m = {row.m or '–'}",
+            "remark": f"{len(row.seeds)} seed{'s' * (len(row.seeds) != 1)}, m = {row.m or '–'}",
         }
         for row in plain
         if row.f1 is not None and not row.attributed
@@ -51,10 +52,12 @@ def _data_set(rows: list[Row], entries: Sequence[Mapping[str, Any]]) -> list[Blo
     blocks = with_paper(shown, rows[0].dataset if rows[0].split == "paper" else "")
     blocks += _sweeps(rows)
     blocks += _curves(entries)
-    best = max((row.f1.mean for row in plain if row.f1), default=0.0)
+    compared = [row for row in plain if not row.side_information and not row.attributed]
+    most = max((row.f1.mean for row in compared if row.f1), default=0.0)
+    best = [row for row in compared if row.f1 and row.f1.mean == most]
     head = ["method", "m", "F1 [%]", "exact [%]", "size error, nodes", "CPU time", "seeds", "failed", "commit"]
     lines_ = [
-        [row.name, row.m, {"text": _spread(row.f1, 100), "tone": "best" if row.f1 and row.f1.mean == best else ""},
+        [row.name, row.m, {"text": _spread(row.f1, 100), "tone": "best" if row in best else ""},
          _spread(row.exact, 100), _spread(row.size_error), _time(row.cpu_seconds), len(row.seeds),
          {"text": len(row.failed), "tone": "bad" if row.failed else ""}, _few(row.commits)]
         for row in rows if not row.swept

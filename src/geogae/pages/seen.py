@@ -71,8 +71,4 @@ def _balls(parts: Sequence[Any]) -> list[NDArray[np.float32]] | None:
 
 def describe(model: GeoGAE, graphs: Sequence[Graph]) -> NDArray[np.float32] | None:
     """The descriptors of the graphs; None from a model that has none."""
-    describe = getattr(model, "describe", None)
-    try:
-        return None if describe is None else np.asarray(describe(graphs), dtype=np.float32)
-    except GeoGAEError:
-        return None
+    return None if model.autoencoder_.descriptor is None else model.describe(list(graphs))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-_POOL = 32  # batches that are cut from one sorted pool: like sizes together, yet other company every epoch
+PAIRS = 1 << 26  # of nodes in a batch at most, where it need not be of a given size: 64 MiB of adjacency
+_POOL = 32  # batches cut from one sorted pool: graphs of a batch are alike in size, and batches differ between epochs
 
 
 class Source(Protocol):
@@ -43,3 +44,15 @@ def epoch_batches(sizes: NDArray[np.int64], batch_size: int, seed: int, epoch: i
         pool = pool[np.argsort(sizes[pool], kind="stable")]
         batches += [pool[b : b + batch_size].tolist() for b in range(0, len(pool), batch_size)]
     return [batches[b] for b in random.permutation(len(batches))]
+
+
+def by_size(sizes: Sequence[int] | NDArray[np.int64], batch_size: int, pairs: float = PAIRS) -> Iterator[list[int]]:
+    """All numbers in batches of like size, for work whose order does not matter; large graphs in smaller batches."""
+    batch: list[int] = []
+    for graph in np.argsort(sizes, kind="stable").tolist():
+        if batch and (len(batch) == batch_size or (len(batch) + 1) * sizes[graph] ** 2 > pairs):
+            yield batch
+            batch = []
+        batch.append(graph)
+    if batch:
+        yield batch

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -18,6 +18,18 @@ from geogae.errors import GeoGAEError
 from geogae.files import atomic_path
 
 _KEY, _CHECKSUM = "geogae", "checksum"
+
+V = TypeVar("V")
+
+
+def prefixed(prefix: str, values: Mapping[str, V], separator: str = "_") -> dict[str, V]:
+    """The values under longer names, so that several of them fit into one mapping."""
+    return {f"{prefix}{separator}{name}": value for name, value in values.items()}
+
+
+def parts_of(values: Mapping[str, V], prefix: str) -> dict[str, V]:
+    """Those whose name begins with ``prefix``, without it."""
+    return {name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)}
 
 
 def save_checkpoint(path: str | os.PathLike[str], tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:

@@ -64,6 +64,8 @@ def processes() -> Iterator[Processes]:
     if count == 1:
         yield Processes()
         return
+    if torch.cuda.is_available():  # "cuda" is this process's own device from here on
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
     dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
     try:
         yield Processes(dist.get_rank(), count)

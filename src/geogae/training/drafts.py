@@ -68,7 +68,7 @@ class Places:
                 continue
             draft = Draft.of(self, number, graph.n)
             a, b = graph.edges[random.randrange(len(graph.edges))].tolist()
-            draft.part(a, b)
+            draft.cut(a, b)
             steps = draft.near(a, NEAR).get(b)
             found += [] if steps is None else [steps]
         return found
@@ -128,7 +128,8 @@ class Draft:
     def join(self, a: int, b: int, row: int) -> None:
         self.edges[a][b] = self.edges[b][a] = row
 
-    def part(self, a: int, b: int) -> int:
+    def cut(self, a: int, b: int) -> int:
+        """Remove the edge of two nodes; its training row."""
         del self.edges[a][b]
         return self.edges[b].pop(a)
 

@@ -1,6 +1,6 @@
 """Edited copies of training graphs: as many as training can use, near the graphs it has, none of those held back.
 
-A model that sees a few hundred graphs learns them by heart. Small random edits keep what the graphs have in common and
+A model that sees a few hundred graphs overfits. Small random edits keep what the graphs have in common and
 vary the rest. Attributes follow: a new node or edge takes its own from a place of the same kind in the training graphs.
 """
 
@@ -41,7 +41,7 @@ def move_leaf(draft: Draft, places: Places, random: Random) -> None:
     leaf, to = _of_degree(draft, 1, random), _node(draft, random)
     if leaf is not None and to != leaf:
         [at] = draft.edges[leaf]
-        draft.join(leaf, to, draft.part(leaf, at))
+        draft.join(leaf, to, draft.cut(leaf, at))
 
 
 def add_edge(draft: Draft, places: Places, random: Random) -> None:
@@ -57,7 +57,7 @@ def remove_edge(draft: Draft, places: Places, random: Random) -> None:
     a = _node(draft, random)
     b = _chosen(list(draft.edges[a]), random)
     if b is not None:
-        row = draft.part(a, b)
+        row = draft.cut(a, b)
         if not draft.linked(a, b):
             draft.join(a, b, row)
 
@@ -68,7 +68,7 @@ def move_edge(draft: Draft, places: Places, random: Random) -> None:
     b = _chosen(list(draft.edges[a]), random)
     c = None if b is None else _chosen([c for c in draft.edges[b] if c != a and c not in draft.edges[a]], random)
     if b is not None and c is not None:
-        draft.part(a, b)
+        draft.cut(a, b)
         draft.join(a, c, places.link(draft.rows[a], draft.rows[c], random))
 
 
@@ -77,7 +77,7 @@ def subdivide(draft: Draft, places: Places, random: Random) -> None:
     a = _node(draft, random)
     b = _chosen(list(draft.edges[a]), random)
     if b is not None and not draft.full:
-        draft.part(a, b)
+        draft.cut(a, b)
         middle = draft.add(places.middle(draft.rows[a], draft.rows[b], random))
         for end in (a, b):
             draft.join(middle, end, places.link(draft.rows[end], draft.rows[middle], random))
@@ -126,7 +126,7 @@ def split_twin(draft: Draft, places: Places, random: Random) -> None:
 
 
 def merge_twins(draft: Draft, places: Places, random: Random) -> None:
-    """A node leaves that has the same neighbours as another, itself and the other apart."""
+    """Remove a node that has the same neighbours as another one, the two themselves not counted."""
     a = _node(draft, random)
     ends = draft.edges[a].keys()
     candidates = {b for c in ends for b in draft.edges[c]} | set(ends)
@@ -135,12 +135,12 @@ def merge_twins(draft: Draft, places: Places, random: Random) -> None:
 
 
 def rewire(draft: Draft, places: Places, random: Random) -> None:
-    """An edge goes, and one comes between any two nodes that have none."""
+    """Remove a random edge; join two random nodes that are not joined."""
     a = _node(draft, random)
     b = _chosen(list(draft.edges[a]), random)
     c, d = _node(draft, random), _node(draft, random)
     if b is not None and c != d and d not in draft.edges[c]:
-        draft.part(a, b)
+        draft.cut(a, b)
         draft.join(c, d, places.link(draft.rows[c], draft.rows[d], random))
 
 

@@ -23,7 +23,7 @@ from geogae.errors import GeoGAEError
 from geogae.files import atomic_path
 from geogae.progress import Meter
 from geogae.training.batches import Source, Stream, epoch_batches
-from geogae.training.checkpoint import load_checkpoint, save_checkpoint
+from geogae.training.checkpoint import load_checkpoint, parts_of, prefixed, save_checkpoint
 from geogae.training.distributed import Processes
 from geogae.training.optimizer import Muon
 
@@ -35,8 +35,6 @@ BETAS = (0.9, 0.99)
 RECOVERIES = 3  # returns to the last good state, each with half the step, before training gives up
 DIVERGED = 100.0  # a loss this many times its own recent average counts as divergence
 CHECKPOINT_SECONDS = 60.0  # between checkpoints, unless $GEOGAE_CHECKPOINT_SECONDS says otherwise
-PRECISIONS = ("auto", "float32", "bfloat16")
-CPU_BFLOAT16_TOKENS = 256  # smaller batches spend more on conversions than they save
 
 OPTIMIZERS: dict[str, type[torch.optim.AdamW]] = {"adamw": torch.optim.AdamW, "muon": Muon}
 
@@ -66,7 +64,7 @@ Loss = Callable[[nn.Module, Any, float, torch.Generator, Average], dict[str, Ten
 
 
 class Trainer:
-    """One model on its way; :meth:`run` takes it to the end of its budget and leaves the best weights in it.
+    """Trains a model to the end of its budget; :meth:`run` leaves the weights with the best validation score in it.
 
     The model and its batches can be of any kind: a batch of ``data`` goes to ``loss``, the loop follows the gradient.
     """
@@ -162,7 +160,7 @@ class Trainer:
         return self.at
 
     def _step(self) -> dict[str, float] | None:
-        """One batch; None when loss or gradient says that the weights are on a wrong way."""
+        """One batch; None if the loss or the gradient is not finite, or the loss diverges."""
         at = self.at
         if self.source is None or self.batches_of != at.epoch:
             self.source = self.epoch_of(at.epoch)
@@ -226,7 +224,7 @@ class Trainer:
             self.best_weights = _copy(self.model.state_dict())
             self._write(self.keep_best)
         row = {"seconds": round(at.seconds, 2), "core_seconds": round(at.core_seconds, 2)}
-        row |= {"step": at.step, "epoch": at.epoch, **_prefixed("loss", parts), **_prefixed("validation", measured)}
+        row |= {"step": at.step, "epoch": at.epoch, **prefixed("loss", parts), **prefixed("validation", measured)}
         at.history.append(row)
         self._write(self._save_metrics)
 
@@ -244,10 +242,10 @@ class Trainer:
         return _copy(tensors), asdict(self.at)
 
     def _restore(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-        self.model.load_state_dict(_part(tensors, "model."))
-        self.best_weights = _part(tensors, "best.")
+        self.model.load_state_dict(parts_of(tensors, "model."))
+        self.best_weights = parts_of(tensors, "best.")
         states: dict[int, dict[str, Tensor]] = {}
-        for name, value in _part(tensors, "optimizer.").items():
+        for name, value in parts_of(tensors, "optimizer.").items():
             number, field_name = name.split(".", 1)
             states.setdefault(int(number), {})[field_name] = value.clone()
         groups = self.optimizer.state_dict()["param_groups"]
@@ -365,32 +363,12 @@ def _interrupts() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def deterministic(seed: int) -> Iterator[None]:
-    """Fresh weights that depend on the seed alone, and leave the caller's generator as it was."""
-    with torch.random.fork_rng(devices=[]):
+    """Fresh weights that depend on the seed alone, and leave the caller's generators as they were."""
+    devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else []
+    with torch.random.fork_rng(devices=devices):
         torch.manual_seed(seed)
         yield
 
 
-def in_bfloat16(precision: str, device: torch.device, tokens: float) -> bool:
-    """Whether to train in bfloat16: as ``precision`` says, or with ``"auto"`` where batches of so many tokens gain."""
-    return precision == "bfloat16" or (precision == "auto" and bfloat16_pays(device, tokens))
-
-
-def bfloat16_pays(device: torch.device, tokens: float) -> bool:
-    """Whether the device computes in bfloat16, and a batch of so many tokens is worth the conversions there."""
-    if device.type == "cuda":
-        return bool(torch.cuda.is_bf16_supported())
-    native = any(getattr(torch.cpu, ask, bool)() for ask in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"))
-    return device.type == "cpu" and native and tokens >= CPU_BFLOAT16_TOKENS
-
-
 def _copy(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.detach().clone() for name, tensor in tensors.items()}
-
-
-def _part(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
-
-
-def _prefixed(prefix: str, values: Mapping[str, float]) -> dict[str, float]:
-    return {f"{prefix}_{name}": value for name, value in values.items()}

@@ -56,10 +56,6 @@ class EditedGraphs:
             self.held[block] = self._made(block)
         return self.held[block]
 
-    def graphs(self, epochs: int) -> list[Graph]:
-        """All graphs of the first epochs, without what ``read`` makes of them; to see what training has had."""
-        return [self.editor.copy(k) for k in range(-(-epochs // self.repeats) * self.count)]
-
     def close(self) -> None:
         if self.pool is not None:
             self.pool.shutdown(wait=False, kill_workers=True)

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geogae import datasets
-from geogae.autoencoders.attributes import Schema
 from geogae.autoencoders.base import State
 from geogae.autoencoders.linear import LinearAutoencoder
 from geogae.autoencoders.refined import RefinedAutoencoder
+from geogae.autoencoders.schema import Schema
 from geogae.autoencoders.slots.attributes import (
     NUMBER,
     NUMBER_WEIGHT,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geogae import datasets
-from geogae.autoencoders.attributes import Schema
+from geogae.autoencoders.schema import Schema
 from geogae.autoencoders.slots.context_ranks import ContextRanks
 from geogae.graph import Graph
 from strategies import pair_lists

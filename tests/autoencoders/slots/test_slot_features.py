@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geogae import isomorphic
-from geogae.autoencoders.attributes import Schema
+from geogae.autoencoders.schema import Schema
 from geogae.autoencoders.slots import FEATURES, Attributes, Leaves, SlotFeature, SlotFeatures, Twins
 from geogae.autoencoders.slots.base import first_nodes, with_columns, without_columns
 from geogae.errors import GeoGAEError

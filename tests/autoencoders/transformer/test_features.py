@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from geogae import Graph, fit_clouds
-from geogae.autoencoders.attributes import Schema
+from geogae.autoencoders.schema import Schema
 from geogae.autoencoders.transformer.attention import EdgeAttention, EncoderLayer, attend, rope, rotate
 from geogae.autoencoders.transformer.bundles import bundle_up
 from geogae.autoencoders.transformer.encoder import attention_mask
-from geogae.autoencoders.transformer.features import Attributes, EdgeFeatures, NodeFeatures, TokenPairs, token_pairs
+from geogae.autoencoders.transformer.features import EdgeFeatures, Features, NodeFeatures, TokenPairs, token_pairs
 from geogae.autoencoders.transformer.network import SequentialNetwork
 from geogae.autoencoders.transformer.objective import sequential_objective
 from geogae.autoencoders.transformer.sequences import Sequences
@@ -45,7 +45,7 @@ def dressed(sizes, seed=0, node=NODE, edge=EDGE, share=0.5):
     ]
     edges = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 3)
     features = torch.randn(len(edges), edge, generator=random)
-    return balls, torch.tensor(sizes), Attributes(nodes, edges, features)
+    return balls, torch.tensor(sizes), Features(nodes, edges, features)
 
 
 def alone(balls, sizes, attributes, graph):
@@ -55,7 +55,7 @@ def alone(balls, sizes, attributes, graph):
     return (
         balls[graph, None, :n],
         sizes[graph, None],
-        Attributes(attributes.nodes[graph, None, :n], edges, attributes.edge_features[own]),
+        Features(attributes.nodes[graph, None, :n], edges, attributes.edge_features[own]),
     )
 
 

@@ -17,8 +17,8 @@ from small import METHODS, SMALL, attributed, graphs, prepared, random_graph
 from geogae import GeoGAEError, Graph, presets
 from geogae.autoencoders.base import Session
 from geogae.benchmark.baselines import BASELINES, OutOfMemory, find, preset
-from geogae.benchmark.baselines.method import baseline
 from geogae.benchmark.methods import METHODS as BENCHMARK
+from geogae.benchmark.methods.baseline import baseline
 from geogae.training.loop import STATE
 
 

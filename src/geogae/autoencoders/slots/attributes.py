@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from geogae.autoencoders.attributes import Block, Columns, Schema
 from geogae.autoencoders.base import State
+from geogae.autoencoders.schema import Block, Columns, Schema
 from geogae.autoencoders.slots.base import FREE, Floats, Ints, SlotFeature, SlotValues, state_array
 from geogae.autoencoders.slots.context_ranks import ContextRanks
 from geogae.autoencoders.slots.graph_coefficients import FUNCTIONS, coefficients, functions, smooth_and_rough
@@ -36,8 +36,8 @@ class Attributes(SlotFeature):
     """
 
     name = "attributes"
-    random_axes = 0.3  # a rank above 0 may come anywhere …
-    random_axes_without_contexts = 0.1  # … while categories as they are come where training graphs have them
+    random_share = 0.3  # a rank above 0 may come anywhere …
+    random_share_without_contexts = 0.1  # … while categories as they are come where training graphs have them
 
     def __init__(
         self, schema: Schema, edges: int, smooth: Sequence[int], rough: Sequence[int], decoded: bool = True
@@ -76,7 +76,7 @@ class Attributes(SlotFeature):
         feature = cls(schema, most, smooth, rough, decoded)
         feature.averages = averages
         if not contexts:
-            feature.random_axes = cls.random_axes_without_contexts
+            feature.random_share = cls.random_share_without_contexts
         else:
             feature.ranks.fit(cores, [part.codes for part in nodes], [part.codes for part in edges], counts)
         return feature
@@ -101,7 +101,8 @@ class Attributes(SlotFeature):
             if block is self.edge and not self.edges:
                 continue  # there are no places for edges
             c = rank.shape[1]
-            last = rank == [len(known) - 1 for known in block.categories]  # what is beyond it is still it
+            # a number above the last rank is read as the last rank
+            last = rank == [len(known) - 1 for known in block.categories]
             values[slots, places] = np.concatenate([RANK * bits(rank), NUMBER * number], axis=1)
             present[slots, places] = True
             low[slots, places[:, :c]] = np.where(rank > 0, RANK * bits(rank - 0.5), -FREE)

@@ -14,9 +14,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from torch import Tensor
 
 from geogae.autoencoders.base import State
 from geogae.graph import Graph
+from geogae.training.checkpoint import parts_of, prefixed
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -63,7 +65,7 @@ class SlotFeature(ABC):
     columns: int = 0  # that folding appends to the core's node_categorical
     coefficients: int = 0  # graph coefficients q
     gaps: bool = False  # whether a graph may leave places of a slot empty
-    random_axes: float = 0.0  # share of the decoder's axes to draw at random: what may come anywhere needs them
+    random_share: float = 0.0  # share of the decoder's axes to draw at random: what may come anywhere needs them
 
     def fold(self, graph: Graph) -> Folded | None:
         """The graph in two parts; None if this feature folds nothing away."""
@@ -110,7 +112,7 @@ class SlotFeatures:
         self.columns = sum(feature.columns for feature in self.features)
         self.coefficients = sum(feature.coefficients for feature in self.features)
         self.gaps = any(feature.gaps for feature in self.features)
-        self.random_axes = max((feature.random_axes for feature in self.features), default=0.0)
+        self.random_share = max((feature.random_share for feature in self.features), default=0.0)
 
     def __bool__(self) -> bool:
         return bool(self.features)
@@ -162,18 +164,15 @@ class SlotFeatures:
 
     def state(self) -> State:
         states = {feature.name: feature.state() for feature in self.features}
-        tensors = {f"{name}.{key}": part for name, state in states.items() for key, part in state.tensors.items()}
+        tensors: dict[str, Tensor] = {}
+        for name, state in states.items():
+            tensors |= prefixed(name, state.tensors, ".")
         return State(tensors, {name: dict(state.facts) for name, state in states.items()})
 
     @classmethod
     def from_state(cls, state: State, kinds: Mapping[str, type[SlotFeature]]) -> Self:
-        features = []
-        for name, facts in state.facts.items():
-            own = {
-                key.removeprefix(f"{name}."): part for key, part in state.tensors.items() if key.startswith(f"{name}.")
-            }
-            features.append(kinds[name].from_state(State(own, facts)))
-        return cls(features)
+        own = {name: State(parts_of(state.tensors, f"{name}."), facts) for name, facts in state.facts.items()}
+        return cls([kinds[name].from_state(part) for name, part in own.items()])
 
 
 # -- columns of a core ------------------------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from geogae.geometry.colour_refinement import mix
 from geogae.graph import Graph
+from geogae.labelling.colour_refinement import mix
 
 BLEND = 2.0  # sightings that the context before a finer one counts for
 MOST_ROWS = 100_000  # of the table; rare contexts say little, and a saved model should be small

@@ -35,7 +35,7 @@ class Leaves(SlotFeature):
     """``kinds`` (k, node columns + edge columns) are the categories of a leaf and of its edge, the commonest first."""
 
     name = "leaves"
-    random_axes = 0.7  # where most leaves are, few training graphs show
+    random_share = 0.7  # where most leaves are, few training graphs show
 
     def __init__(self, kinds: Ints, node_columns: int = 0) -> None:
         self.kinds, self.node_columns = kinds, node_columns

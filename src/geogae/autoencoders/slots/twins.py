@@ -27,8 +27,8 @@ from geogae.autoencoders.slots.base import (
     without_columns,
     written_counts,
 )
-from geogae.geometry.colour_refinement import mix
 from geogae.graph import Graph
+from geogae.labelling.colour_refinement import mix
 
 
 class Twins(SlotFeature):

@@ -46,7 +46,7 @@ def rotate(x: Tensor, turn: Tensor) -> Tensor:
 
 
 def attend(query: Tensor, memory: KeyValue, mask: Tensor | None = None, causal: bool = False) -> Tensor:
-    """softmax(q kᵀ / √h) v, heads side by side; ``mask`` says who may look (rows) at whom (columns)."""
+    """softmax(q kᵀ / √h) v, heads side by side; ``mask`` is True where a row attends to a column."""
     key, value = memory
     with torch.autocast(query.device.type, enabled=False):
         if query.is_cpu and query.shape[2] * key.shape[2] <= SHORT:  # faster there in float32 than in bfloat16
@@ -94,7 +94,7 @@ class SelfAttention(nn.Module):
 
 
 class EdgeAttention(SelfAttention):
-    """Self-attention in which edges have a say (Section 3.7).
+    """Self-attention with edge features (Section 3.7).
 
     Where token i sees token j along an edge, one linear projection of [key_j ; e_ij] gives (Δk, Δv), which correct the
     key and the value of j for i alone. It begins at zero, as attention that knows no edges. Keys are corrected before

@@ -25,7 +25,7 @@ class BundleToToken(nn.Module):
         self.mlp = mlp(bundle * node_width, token_dim, token_dim)
 
     def forward(self, bundles: Tensor) -> Tensor:
-        with torch.autocast(bundles.device.type, enabled=False):  # a coordinate has more digits than bfloat16
+        with torch.autocast(bundles.device.type, enabled=False):  # coordinates need more precision than bfloat16 has
             return self.mlp(bundles.float())  # (B, T, D)
 
 

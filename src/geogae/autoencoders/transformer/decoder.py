@@ -79,7 +79,10 @@ class Decoder(nn.Module):
 
     @torch.no_grad()
     def generate(self, z: Tensor, max_nodes: int) -> Decoded:
-        """From z (B, C, D), each bundle from the ones before, until all have said stop; who has leaves the batch."""
+        """From z (B, C, D), each bundle from the ones before, until every graph has stopped.
+
+        A graph that has stopped leaves the batch.
+        """
         batch, device = len(z), z.device
         memory = self.read(z)
         turn = rope(-(-max_nodes // self.bundle), self.head_dim, device)  # (2, T, h)

@@ -7,15 +7,15 @@ from torch import Tensor, nn
 
 from geogae.autoencoders.transformer.attention import EncoderLayer, head_dim, rope
 from geogae.autoencoders.transformer.bundles import BundleToToken, bundle_up
-from geogae.autoencoders.transformer.features import Attributes, token_pairs
+from geogae.autoencoders.transformer.features import Features, token_pairs
 
 
 class Encoder(nn.Module):
     """Nodes of width ``node_width`` (the ball, d numbers, then attributes if any) to C tokens.
 
     Positions count along the sequence as it stands, CLS tokens first: 0 … C-1, then the bundles. Padding comes last,
-    so it moves nothing. Edges of width ``edge_width`` enter the self-attention of every layer; the last one computes
-    the CLS tokens only, which no edge joins to anything, so there is nothing to correct and no projection for it.
+    so it moves nothing. Edges of width ``edge_width`` enter the self-attention of every layer but the last. The last
+    layer computes the CLS tokens only. No edge ends at a CLS token, so that layer has no edge projection.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(EncoderLayer(token_dim, hidden, heads, width) for width in widths)
         self.norm = nn.LayerNorm(token_dim)
 
-    def forward(self, nodes: Tensor, sizes: Tensor, attributes: Attributes | None = None) -> Tensor:
+    def forward(self, nodes: Tensor, sizes: Tensor, attributes: Features | None = None) -> Tensor:
         """Ordered, padded nodes (B, n, d) of graphs with ``sizes`` (B,) nodes to CLS tokens (B, C, D)."""
         if attributes is not None:
             nodes = torch.cat((nodes, attributes.nodes), dim=-1)  # (B, n, w)
@@ -55,13 +55,16 @@ class Encoder(nn.Module):
         *layers, last = self.layers
         for layer in layers:
             x = layer(x, turn, mask, pairs=pairs)
-        return self.norm(last(x, turn, mask, rows=classes))  # the last layer owes the CLS tokens only
+        return self.norm(last(x, turn, mask, rows=classes))  # only the CLS tokens of the last layer are used
 
 
 def attention_mask(classes: int, length: int, lengths: Tensor) -> Tensor:
-    """Who may look (rows) at whom (columns), (B, 1, C+T, C+T): all at all, except CLS at other CLS, any at padding."""
+    """Attention mask (B, 1, C+T, C+T): True where a row attends to a column.
+
+    All pairs are True, except a CLS token to another CLS token, and any token to padding.
+    """
     position = torch.arange(classes + length, device=lengths.device)
     is_cls = position < classes
-    strangers = is_cls[:, None] & is_cls & (position[:, None] != position)  # (C+T, C+T)
+    other_cls = is_cls[:, None] & is_cls & (position[:, None] != position)  # (C+T, C+T)
     present = position < classes + lengths[:, None]  # (B, C+T)
-    return (present[:, None] & ~strangers)[:, None]
+    return (present[:, None] & ~other_cls)[:, None]

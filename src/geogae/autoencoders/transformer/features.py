@@ -1,6 +1,6 @@
 """Node and edge attributes as features (Section 3.7): what the encoder reads, and the MLPs that give them back.
 
-Features are those of :class:`geogae.autoencoders.attributes.Schema`, in node order: w_node numbers a node,
+Features are those of :class:`geogae.autoencoders.schema.Schema`, in node order: w_node numbers a node,
 w_edge numbers an edge.
 """
 
@@ -14,15 +14,15 @@ from torch import Tensor, nn
 from geogae.autoencoders.transformer.bundles import mlp
 
 
-class Attributes(NamedTuple):
+class Features(NamedTuple):
     """The features of B graphs of up to n nodes, with M edges between them all."""
 
     nodes: Tensor  # (B, n, w_node), the last node's repeated where a graph has ended
     edges: Tensor  # (M, 3), int64: graph, i, j with i < j, places in the sequence
     edge_features: Tensor  # (M, w_edge)
 
-    def to(self, device: torch.device) -> Attributes:
-        return Attributes(*(part.to(device, non_blocking=True) for part in self))
+    def to(self, device: torch.device) -> Features:
+        return Features(*(part.to(device, non_blocking=True) for part in self))
 
 
 class TokenPairs(NamedTuple):
@@ -35,8 +35,8 @@ class TokenPairs(NamedTuple):
 def token_pairs(edges: Tensor, features: Tensor, bundle: int, first: int) -> TokenPairs:
     """Edges (M, 3) with features (M, w) as pairs of tokens, where the first bundle's token stands at ``first``.
 
-    Between two bundles there may be many edges: the pair has the mean of their features. An edge inside a bundle is
-    what the bundle sees of itself. With bundles of one node every edge speaks for itself.
+    Between two bundles there may be many edges: the pair gets the mean of their features. An edge inside a bundle is a
+    pair of its token with itself. With b = 1 every edge is a pair of its own.
     """
     back = edges
     if bundle > 1:

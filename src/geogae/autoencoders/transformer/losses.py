@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from geogae.autoencoders.transformer.features import Attributes
+from geogae.autoencoders.transformer.features import Features
 from geogae.geometry.differentiable import focal, margins
 
 TEMPERATURE = 0.4  # T, Section 4.1
@@ -116,17 +116,12 @@ def total_loss(
     mu: Tensor | None = None,
     log_var: Tensor | None = None,
     kl_weight: float = 0.0,
-    temperature: float = TEMPERATURE,
-    alpha: float = ALPHA,
-    gamma: float = GAMMA,
-    eta: float = ETA,
-    delta: float = DELTA,
     rho: float = RHO,
     cap: float = CAP,
     average: Callable[[Tensor], Tensor] = Tensor.abs,
     node_features: Tensor | None = None,
     edge_features: Tensor | None = None,
-    attributes: Attributes | None = None,
+    attributes: Features | None = None,
     node_categories: Sequence[int] = (),
     edge_categories: Sequence[int] = (),
     feature_weight: float = FEATURE_WEIGHT,
@@ -140,9 +135,9 @@ def total_loss(
     """
     with torch.autocast(balls.device.type, enabled=False):
         parts = {
-            "emb": loss_emb(predicted, balls, sizes, delta=delta).mean(),
-            "geo": loss_geo(predicted, adjacency, sizes, temperature=temperature, alpha=alpha, gamma=gamma).mean(),
-            "stop": loss_stop(stop_logits, sizes, eta=eta, gamma=gamma).mean(),
+            "emb": loss_emb(predicted, balls, sizes).mean(),
+            "geo": loss_geo(predicted, adjacency, sizes).mean(),
+            "stop": loss_stop(stop_logits, sizes).mean(),
         }
         emb, geo, stop = rescaled(torch.stack(list(parts.values())), cap, average)
         total = emb + rho * geo + stop

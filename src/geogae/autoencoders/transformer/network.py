@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from geogae.autoencoders.transformer.bundles import bundle_up
 from geogae.autoencoders.transformer.decoder import Decoded, Decoder
 from geogae.autoencoders.transformer.encoder import Encoder
-from geogae.autoencoders.transformer.features import Attributes
+from geogae.autoencoders.transformer.features import Features
 from geogae.autoencoders.transformer.posterior import Posterior, sample
 from geogae.errors import GeoGAEError
 
@@ -30,8 +30,8 @@ class Passes(NamedTuple):
 class SequentialNetwork(nn.Module):
     """Sections 3.5 to 3.7. Balls come ordered and padded, (B, n, d), with ``sizes`` (B,); padding must be finite.
 
-    With ``node_features`` numbers a node or ``edge_features`` numbers an edge, z is of the attributes, too, and batches
-    must bring them; with ``decodes_features`` they are also read off z.
+    With ``node_features`` numbers a node or ``edge_features`` numbers an edge, z also encodes the attributes, and
+    batches must bring them; with ``decodes_features`` they are also read off z.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class SequentialNetwork(nn.Module):
                 "encoder_layers=1 leaves no layer in which nodes see their edges; edge attributes need at least 2"
             )
         self.d, self.bundle, self.passes = d, bundle, passes
-        self.latent_tokens, self.latent_dim = latent_tokens, latent_tokens * token_dim  # C, m
+        self.latent_tokens = latent_tokens  # C
         self.widths = node_features, edge_features
         self.encoder = Encoder(
             d + node_features,
@@ -92,7 +92,7 @@ class SequentialNetwork(nn.Module):
             final_norm=final_norm,
         )
 
-    def encode(self, balls: Tensor, sizes: Tensor, attributes: Attributes | None = None) -> Tensor:
+    def encode(self, balls: Tensor, sizes: Tensor, attributes: Features | None = None) -> Tensor:
         """z, (B, m); μ if the latent is variational."""
         return self._latent(balls, sizes, attributes)[0]
 
@@ -112,20 +112,20 @@ class SequentialNetwork(nn.Module):
         balls: Tensor,
         sizes: Tensor,
         generator: torch.Generator | None = None,
-        attributes: Attributes | None = None,
+        attributes: Features | None = None,
     ) -> Passes:
         """Multi-layer teacher forcing (Section 3.6): K passes of one decoder, stacked like layers.
 
         The first pass sees the truth, each next one what the pass below it gave, both shifted right. As in any stack,
         gradients run through all of it. In training mode a variational z is drawn with ``generator``; else it is μ.
-        Attributes, where the model decodes them, come of the output tokens of every pass, those of edges of the last.
+        Decoded node attributes are read from the output tokens of every pass, edge attributes from those of the last.
         """
         z, mu, log_var = self._latent(balls, sizes, attributes)
         if mu is not None and log_var is not None and self.training:
             z = sample(mu, log_var, generator)
         return self.unrolled(z, balls, sizes, attributes)._replace(mu=mu, log_var=log_var)
 
-    def unrolled(self, z: Tensor, balls: Tensor, sizes: Tensor, attributes: Attributes | None = None) -> Passes:
+    def unrolled(self, z: Tensor, balls: Tensor, sizes: Tensor, attributes: Features | None = None) -> Passes:
         """The K passes from a given z (B, m)."""
         memory = self.decoder.read(self._tokens(z))
         bundles = bundle_up(balls, sizes, self.bundle)  # (B, T, b·d)
@@ -148,7 +148,7 @@ class SequentialNetwork(nn.Module):
         return Passes(balls, stop_logits, z, node_features=node_features, edge_features=edge_features)
 
     def _latent(
-        self, balls: Tensor, sizes: Tensor, attributes: Attributes | None
+        self, balls: Tensor, sizes: Tensor, attributes: Features | None
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         found = (0, 0) if attributes is None else (attributes.nodes.shape[-1], attributes.edge_features.shape[-1])
         if found != self.widths:

@@ -1,4 +1,4 @@
-"""What each architecture is trained on: a model and a batch to the named parts of its loss."""
+"""The training objective of ``sequential``: L_total of a batch, and its parts."""
 
 from __future__ import annotations
 

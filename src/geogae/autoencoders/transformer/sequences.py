@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,15 +10,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from geogae.autoencoders.attributes import Schema
 from geogae.autoencoders.clouds import CloudReader
-from geogae.autoencoders.transformer.features import Attributes
+from geogae.autoencoders.schema import Schema
+from geogae.autoencoders.transformer.features import Features
 from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import HyperballCloud
 from geogae.graph import Graph
+from geogae.training.batches import PAIRS
 
-_PAIRS = 1 << 26  # of nodes that a batch may hold, where it need not be of a given size: 64 MiB of adjacency
-_ATTRIBUTED_PAIRS = 1 << 22  # … where edge attributes need the scores of each head: 128 MiB for eight
+_ATTRIBUTED_PAIRS = 1 << 22  # PAIRS where edge attributes need the scores of each head: 128 MiB for eight
 
 
 class Batch(NamedTuple):
@@ -27,7 +27,7 @@ class Batch(NamedTuple):
     balls: Tensor  # (B, n, d), the last ball repeated where a graph has ended
     sizes: Tensor  # (B,)
     adjacency: Tensor  # (B, n, n), bool
-    attributes: Attributes | None = None
+    attributes: Features | None = None
 
     def to(self, device: torch.device) -> Batch:
         balls, sizes, adjacency = (part.to(device, non_blocking=True) for part in self[:3])
@@ -45,7 +45,7 @@ class Sequences:
         self.sizes = np.array([cloud.n for cloud in clouds])
         self.edges = [_ordered_edges(cloud) for cloud in clouds]  # (E, 2) each, i < j
         self.features = [_ordered_features(cloud, schema) for cloud in clouds] if schema else None
-        self.pairs = _ATTRIBUTED_PAIRS if schema and schema.edge.width else _PAIRS
+        self.pairs = _ATTRIBUTED_PAIRS if schema and schema.edge.width else PAIRS
 
     def __len__(self) -> int:
         return len(self.balls)
@@ -63,7 +63,7 @@ class Sequences:
         padded, edges = torch.from_numpy(balls), torch.from_numpy(adjacency)
         return Batch(padded, torch.from_numpy(sizes), edges, self._attributes(chosen, n))
 
-    def _attributes(self, chosen: Sequence[int], n: int) -> Attributes | None:
+    def _attributes(self, chosen: Sequence[int], n: int) -> Features | None:
         if self.features is None:
             return None
         nodes = np.empty((len(chosen), n, self.features[0][0].shape[1]), dtype=np.float32)
@@ -75,18 +75,7 @@ class Sequences:
         rows = np.repeat(np.arange(len(chosen)), [len(self.edges[graph]) for graph in chosen])  # (M,)
         edge_features = np.concatenate([self.features[graph][1] for graph in chosen])
         places = np.column_stack((rows, edges))  # (M, 3)
-        return Attributes(*(torch.from_numpy(part) for part in (nodes, places, edge_features)))
-
-    def by_size(self, batch_size: int) -> Iterator[list[int]]:
-        """All numbers in batches of like size, for work whose order does not matter; large graphs in smaller ones."""
-        batch: list[int] = []
-        for graph in np.argsort(self.sizes, kind="stable").tolist():
-            if batch and (len(batch) == batch_size or (len(batch) + 1) * self.sizes[graph] ** 2 > self.pairs):
-                yield batch
-                batch = []
-            batch.append(graph)
-        if batch:
-            yield batch
+        return Features(*(torch.from_numpy(part) for part in (nodes, places, edge_features)))
 
 
 def edited_sequences(graphs: Sequence[Graph], reader: CloudReader, schema: Schema | None) -> Sequences:

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from geogae.autoencoders.attributes import Schema, validation_choice
 from geogae.autoencoders.base import (
     DEFAULT_SESSION,
     MAX_LATENT,
@@ -20,31 +19,32 @@ from geogae.autoencoders.base import (
     Session,
     State,
     check_attributes,
-    check_choice,
     check_device,
     check_latent,
-    check_number,
     hold_out,
-    parts_of,
-    prefixed,
     reconstruction_scores,
     torch_device,
 )
 from geogae.autoencoders.clouds import CloudReader
+from geogae.autoencoders.schema import Schema, validation_choice
 from geogae.autoencoders.transformer.attention import head_dim
 from geogae.autoencoders.transformer.decoder import Decoded
-from geogae.autoencoders.transformer.losses import FEATURE_WEIGHT
+from geogae.autoencoders.transformer.losses import BETA_EPOCHS, BETA_TARGET, FEATURE_WEIGHT, RHO
 from geogae.autoencoders.transformer.network import SequentialNetwork
 from geogae.autoencoders.transformer.objective import sequential_objective
-from geogae.autoencoders.transformer.refine import refined
+from geogae.autoencoders.transformer.refinement import refine
 from geogae.autoencoders.transformer.sequences import Batch, Sequences, edited_sequences
+from geogae.checks import check_choice, check_number
 from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import HyperballCloud, graphs_of_balls
 from geogae.graph import Graph
 from geogae.metrics import edge_f1
 from geogae.training import ENDS
+from geogae.training.batches import by_size
+from geogae.training.checkpoint import parts_of, prefixed
 from geogae.training.edits import EDITS, Editor
-from geogae.training.loop import OPTIMIZERS, PRECISIONS, Trainer, deterministic, in_bfloat16
+from geogae.training.loop import OPTIMIZERS, Trainer, deterministic
+from geogae.training.precision import PRECISIONS, in_bfloat16
 from geogae.training.stream import EditedGraphs
 
 BATCH = 256  # graphs at a time in encoding and decoding
@@ -99,14 +99,16 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         edits: trains on copies of the graphs with 0 to so many random edits; 0 for the graphs themselves.
         edit_kinds: of leaves, edges, paths, parts, twins, rewire (see training/edits.py), joined by ``+``.
         edit_repeats: epochs in a row that an edited copy is used in.
-        edit_ramp: edited copies until training graphs are drawn in proportion to their nodes, by a growing power of
-            them; 0 to draw all alike throughout.
+        edit_ramp: number of edited copies over which the draw of training graphs moves from uniform to proportional to
+            their nodes; 0 for uniform throughout.
         stop_rule: where a graph ends: ``"first"`` at the first node whose stop probability is above 1/2 (the paper's),
             ``"likeliest"`` at the most probable size under all stop probabilities.
         final_norm: whether a LayerNorm stands between the decoder's last layer and its head.
         refine_steps: steps of descent through the decoder that z takes in encoding.
         seed: of weights, batches, edits and, without given validation graphs, of the ones held out.
     """
+
+    trained = True
 
     def __init__(
         self,
@@ -127,9 +129,9 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         decoder_heads: int = 1,
         passes: int = 3,
         variational: bool = False,
-        kl_weight: float = 1e-3,
-        kl_epochs: float = 10.0,
-        rho: float = 1.0,
+        kl_weight: float = BETA_TARGET,
+        kl_epochs: float = BETA_EPOCHS,
+        rho: float = RHO,
         feature_weight: float = FEATURE_WEIGHT,
         optimizer: Literal["adamw", "muon"] = "adamw",
         lr: float = 1e-3,
@@ -256,7 +258,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         """The edited copies that training on ``clouds`` sees: of their graphs, or of the consensus where there is one.
 
         Graphs that are one graph with edges rewired are edits of their consensus. Edits of the graphs themselves would
-        keep what each has of its own, and the model would learn that by heart.
+        keep what each has of its own, and the model would overfit to that.
         """
         graphs = [cloud.ordered_graph if self.schema else cloud.ordered_graph.topology() for cloud in clouds]
         if self.reader.consensus is not None and self.schema is None:
@@ -293,18 +295,17 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
             raise ValueError(f"{name} of shape {shape} is in one of them alone")
 
     def _objective(self) -> partial[dict[str, torch.Tensor]]:
-        node, edge = (self.schema.node, self.schema.edge) if self.schema else (None, None)
-        return partial(
-            sequential_objective,
-            **self.loss_weights,
-            node_categories=[len(known) for known in node.categories] if node else (),
-            edge_categories=[len(known) for known in edge.categories] if edge else (),
-        )
+        return partial(sequential_objective, **(self.loss_weights | self._categories()))
+
+    def _categories(self) -> dict[str, list[int]]:
+        """The widths of the categorical columns of nodes and of edges, as the losses take them."""
+        blocks = (self.schema.node, self.schema.edge) if self.schema else ()
+        return {f"{block.kind}_categories": [len(known) for known in block.categories] for block in blocks}
 
     def _validated(self, held_out: Sequence[SequenceReading]) -> dict[str, float]:
         """Graphs of like size are decoded together, up to HEADROOM times their largest: early on no stop is learned."""
         z, true, decoded = self._codes(held_out), list[Graph](), list[Decoding]()
-        for chosen in Sequences([reading.cloud for reading in held_out]).by_size(VALIDATED_AT_ONCE):
+        for chosen in by_size([reading.cloud.n for reading in held_out], VALIDATED_AT_ONCE):
             graphs = [held_out[i].ordered for i in chosen]
             true += graphs
             decoded += self._decoded(z[chosen], min(self.max_nodes, HEADROOM * max(graph.n for graph in graphs)))
@@ -344,7 +345,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
     ) -> NDArray[np.float32]:
         z = np.empty((len(readings), self.latent_dim), dtype=np.float32)
         sequences = Sequences([reading.cloud for reading in readings], self.schema)
-        for chosen in sequences.by_size(batch_size):
+        for chosen in by_size(sequences.sizes, batch_size, sequences.pairs):
             batch = sequences[chosen].to(torch_device(self.device))
             codes = self.network.encode(batch.balls, batch.sizes, batch.attributes).float()
             if refine_steps:
@@ -354,8 +355,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
 
     def _refined(self, codes: torch.Tensor, batch: Batch, graphs: Sequence[Graph], steps: int) -> torch.Tensor:
         """z after descent, where more of the graph comes back from it than from the encoder's."""
-        categories = {name: self._objective().keywords[name] for name in ("node_categories", "edge_categories")}
-        changed = refined(self.network, codes, batch, steps, **categories)
+        changed = refine(self.network, codes, batch, steps, **self._categories())
         before, after = ([decoding.graph for decoding in self.decode(z.cpu().numpy())] for z in (codes, changed))
         gains = [edge_f1(true, two) > edge_f1(true, one) for true, one, two in zip(graphs, before, after, strict=True)]
         return torch.where(torch.tensor(gains, device=codes.device)[:, None], changed, codes)
@@ -425,6 +425,6 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
 
 def _spread(graphs: Sequence[Graph], nodes: int) -> list[Graph]:
     """Graphs with at most so many nodes in all, spread over the sizes that there are: validation must not take long."""
-    by_size = sorted(range(len(graphs)), key=lambda i: graphs[i].n)
+    ascending = sorted(range(len(graphs)), key=lambda i: graphs[i].n)
     every = max(1, min(len(graphs), -(-sum(graph.n for graph in graphs) // nodes)))
-    return [graphs[i] for i in sorted(by_size[every // 2 :: every])]
+    return [graphs[i] for i in sorted(ascending[every // 2 :: every])]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import tomllib
-from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
 from geogae.benchmark.baselines.memory import OutOfMemory
 from geogae.benchmark.baselines.trained import TrainedAutoencoder
 from geogae.errors import GeoGAEError
+from geogae.registry import entry
 
 __all__ = ["BASELINES", "OutOfMemory", "TrainedAutoencoder", "find", "preset"]
 
-BASELINES = {  # name → where its class is
+BASELINES: dict[str, str | type[TrainedAutoencoder[Any]]] = {  # name → a class, or where it is
     "pigvae": "geogae.benchmark.baselines.pigvae:PIGVAE",
     "regae": "geogae.benchmark.baselines.regae:ReGAE",
     "grale": "geogae.benchmark.baselines.grale:GRALE",
@@ -24,9 +24,7 @@ def find(name: str) -> type[TrainedAutoencoder[Any]]:
     """The class of a method; an unknown name is an error that lists the valid ones."""
     if name not in BASELINES:
         raise GeoGAEError(f"method={name!r} is not known; valid are {', '.join(BASELINES)}")
-    module, _, cls = BASELINES[name].partition(":")
-    found: type[TrainedAutoencoder[Any]] = getattr(import_module(module), cls)
-    return found
+    return entry(BASELINES, name)
 
 
 def preset(name: str, dataset: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import shortest_path
 from torch import Tensor
 
-from geogae.autoencoders.attributes import Block, Schema
+from geogae.autoencoders.schema import Block, Schema
 from geogae.graph import Graph
 
 

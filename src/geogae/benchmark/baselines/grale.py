@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor, nn
 
-from geogae.autoencoders.base import Decoding, Reading, check_choice, check_number, torch_device
+from geogae.autoencoders.base import Decoding, Reading, torch_device
 from geogae.benchmark.baselines.features import categories, edge_features, hops, node_features, padded, with_attributes
 from geogae.benchmark.baselines.grale_layers import PATHS, SPECTRUM, Decoder, Encoder, mlp
 from geogae.benchmark.baselines.grale_loss import WEIGHTS, Padded, Slots, matched_loss
 from geogae.benchmark.baselines.trained import TrainedAutoencoder
+from geogae.checks import check_choice, check_number
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 

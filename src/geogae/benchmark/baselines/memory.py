@@ -13,9 +13,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from geogae.errors import GeoGAEError
 
-COPIES = (
-    8  # of the weights: themselves, gradients, AdamW's two moments, and the loop's last good state and best weights
-)
+# of the weights: themselves, gradients, AdamW's two moments, and the loop's last good state and best weights
+COPIES = 8
 TRANSIENT = 3  # tensors as large as the largest one kept that a backward step holds for a moment
 SHARE = 0.8  # of the memory that is free now which a run may take
 

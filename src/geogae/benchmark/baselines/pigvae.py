@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from geogae.autoencoders.base import Decoding, Reading, check_number, torch_device
+from geogae.autoencoders.base import Decoding, Reading, torch_device
 from geogae.autoencoders.transformer.attention import dot_product_attention
 from geogae.benchmark.baselines.features import (
     categories,
@@ -31,6 +31,7 @@ from geogae.benchmark.baselines.features import (
     with_attributes,
 )
 from geogae.benchmark.baselines.trained import TrainedAutoencoder
+from geogae.checks import check_number
 from geogae.graph import Graph
 
 HOPS = 5  # longer paths, and none at all, count as this many

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from geogae.autoencoders.base import Decoding, Reading, check_number
+from geogae.autoencoders.base import Decoding, Reading
 from geogae.benchmark.baselines.trained import TrainedAutoencoder
+from geogae.checks import check_number
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 

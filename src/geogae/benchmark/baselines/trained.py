@@ -7,7 +7,7 @@ graphs → read → readings → encode → z → decode               z alone
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -15,7 +15,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from geogae.autoencoders.attributes import Schema
 from geogae.autoencoders.base import (
     DEFAULT_SESSION,
     MAX_LATENT,
@@ -24,18 +23,20 @@ from geogae.autoencoders.base import (
     Reading,
     Session,
     State,
-    check_choice,
     check_device,
     check_latent,
-    check_number,
     hold_out,
     torch_device,
 )
+from geogae.autoencoders.schema import Schema
 from geogae.benchmark.baselines.memory import OutOfMemory, memory_limit, shapes_only, training_bytes
+from geogae.checks import check_choice, check_number
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 from geogae.metrics import evaluate
-from geogae.training.loop import PRECISIONS, Trainer, deterministic, in_bfloat16
+from geogae.training.batches import by_size
+from geogae.training.loop import Trainer, deterministic
+from geogae.training.precision import PRECISIONS, in_bfloat16
 
 VALIDATED = 256  # validation graphs that are decoded each time, at most …
 VALIDATED_PAIRS = 1 << 19  # … and pairs of their nodes, padding included, lest validation takes the time of training
@@ -69,6 +70,7 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
     to know of the training graphs.
     """
 
+    trained = True
     side_information: ClassVar[tuple[str, ...]] = ()  # what decode_with knows; the authors' protocol comes first
     attributed: ClassVar[bool] = True  # whether it reads and writes attributes
     network: nn.Module
@@ -231,8 +233,8 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
 
     def predicted_bytes(self, n: int, batch_size: int) -> int:
         """The peak of a training step on graphs of n nodes; see :func:`training_bytes`."""
-        device = torch_device(self.device).type
-        with shapes_only(), torch.autocast(device, torch.bfloat16, enabled=self._autocast(n)):
+        device = torch_device(self.device)
+        with shapes_only(), device, torch.autocast(device.type, torch.bfloat16, enabled=self._autocast(n)):
             network, batch = self.build(n).train(), self.blank(n, batch_size)
             return training_bytes(network, lambda: self.loss(network, batch)["total"])
 
@@ -260,7 +262,7 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
     ) -> NDArray[np.float32]:
         """One graph at a time, unless a ``batch_size`` is given, which is faster and changes the last bits."""
         z = np.zeros((len(readings), self.latent_dim), dtype=np.float32)
-        for chosen in self._alike(readings, batch_size or 1):
+        for chosen in by_size([reading.ordered.n for reading in readings], batch_size or 1, pairs=np.inf):
             batch = self.collate([readings[number] for number in chosen]).to(torch_device(self.device))
             z[chosen] = self.codes(batch).cpu().numpy()
         return z
@@ -285,12 +287,6 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
             given = None if readings is None else readings[number : number + 1]
             decodings += self.write(rows[number : number + 1], given, side_information)
         return decodings
-
-    def _alike(self, readings: Sequence[Reading], batch_size: int) -> Iterator[list[int]]:
-        """Numbers of readings in batches of like size."""
-        order = np.argsort([reading.ordered.n for reading in readings], kind="stable").tolist()
-        for begin in range(0, len(order), batch_size):
-            yield order[begin : begin + batch_size]
 
     # -- state --------------------------------------------------------------------------------------------------------
 

@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from geogae.benchmark.baselines.method import baseline
 from geogae.benchmark.methods import trivial
 from geogae.benchmark.methods.autoencoder import Settings, by_preset, linear, linear_tuned, preset
+from geogae.benchmark.methods.baseline import baseline
 from geogae.errors import GeoGAEError
 from geogae.geometry.fitting import fit_clouds
 from geogae.graph import Graph

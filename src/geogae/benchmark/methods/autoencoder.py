@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geogae import presets
+from geogae.autoencoders import find
 from geogae.datasets import NUMBERS
 from geogae.graph import Graph
 
@@ -33,7 +34,7 @@ class AutoencoderMethod:
 
         scores = []
         for model in self.candidates:
-            folder = run if "epochs" in model.get_params() else None  # what is trained leaves a state to resume
+            folder = run if find(model.architecture).trained else None  # what is trained leaves a state to resume
             resume = folder is not None and (run / STATE).exists()
             model.fit(train, validation=validation, run=folder, resume=resume)
             scores.append(max(row["validation_f1"] for row in model.history_))

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from geogae.autoencoders.descriptor import Descriptor
-from geogae.benchmark.tasks import baselines
+from geogae.benchmark.tasks import simple_vectors
 from geogae.graph import Graph
 
 FOLDS = 10
@@ -28,7 +28,10 @@ def run(
     """One result for each kind of vector; ``z`` are whole vectors of a model that was fitted without labels."""
     labels = np.array([graph.label for graph in graphs])
     folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(labels, labels))
-    fixed: dict[str, NDArray[Any]] = {"counts": baselines.counts(graphs), "degrees": baselines.degree_histogram(graphs)}
+    fixed: dict[str, NDArray[Any]] = {
+        "counts": simple_vectors.counts(graphs),
+        "degrees": simple_vectors.degree_histogram(graphs),
+    }
     if z is not None:
         fixed["z"] = z
     for what in ("descriptor", *fixed):
@@ -45,7 +48,7 @@ def run(
         size = {"descriptor": k, "z": m}.get(what, rows.shape[1])
         for classifier, values in scores.items():
             yield _result(name, seed, what, classifier, size, values)
-    kernel = baselines.wl_kernel(graphs)
+    kernel = simple_vectors.wl_kernel(graphs)
     values = [
         _best(lambda c: SVC(C=c, kernel="precomputed"), kernel, labels, train, test, seed, True)
         for train, test in folds

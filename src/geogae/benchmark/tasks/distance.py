@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
 from geogae.autoencoders.descriptor import Descriptor
-from geogae.benchmark.tasks import baselines
+from geogae.benchmark.tasks import simple_vectors
 from geogae.benchmark.tasks.edit_distance import edit_distance as exact_distance
 from geogae.formats.optional import require
 from geogae.graph import Graph
@@ -30,8 +30,11 @@ def edits(name: str, graphs: Sequence[Graph], seed: int, k: int = 16) -> Iterato
     descriptor = Descriptor(k).fit([graphs[i] for i in order[GRAPHS:]])
     chosen = [graphs[i] for i in order[:GRAPHS] if graphs[i].n > 3]
     edited = [copy for graph in chosen for copy in (graph, *_edited(graph, rng))]
-    vectors: dict[str, NDArray[Any]] = {"descriptor": descriptor.describe(edited), "counts": baselines.counts(edited)}
-    vectors["degrees"] = baselines.degree_histogram(edited)
+    vectors: dict[str, NDArray[Any]] = {
+        "descriptor": descriptor.describe(edited),
+        "counts": simple_vectors.counts(edited),
+    }
+    vectors["degrees"] = simple_vectors.degree_histogram(edited)
     for what, rows in vectors.items():
         each = rows.reshape(len(chosen), EDITS + 1, -1)
         far = np.linalg.norm(each[:, 1:] - each[:, :1], axis=2)
@@ -51,8 +54,11 @@ def edit_distance(name: str, graphs: Sequence[Graph], seed: int, k: int = 16) ->
     plain = [_labelled(graph) for graph in (*queries, *searched)]
     exact = np.array([[exact_distance(q, s) for s in searched] for q in queries])
     descriptor = Descriptor(k).fit([_labelled(graph) for graph in (others or rest)])
-    vectors: dict[str, NDArray[Any]] = {"descriptor": descriptor.describe(plain), "counts": baselines.counts(plain)}
-    vectors["degrees"] = baselines.degree_histogram(plain)
+    vectors: dict[str, NDArray[Any]] = {
+        "descriptor": descriptor.describe(plain),
+        "counts": simple_vectors.counts(plain),
+    }
+    vectors["degrees"] = simple_vectors.degree_histogram(plain)
     for what, rows in vectors.items():
         far = np.linalg.norm(rows[:QUERIES, None] - rows[None, QUERIES:], axis=2)
         tau = [_tau(own, true) for own, true in zip(far, exact, strict=True)]
@@ -63,7 +69,7 @@ def edit_distance(name: str, graphs: Sequence[Graph], seed: int, k: int = 16) ->
 def neighbours(graphs: Sequence[Graph], smiles: Sequence[str], seed: int, k: int = 16) -> Iterator[dict[str, Any]]:
     """Tanimoto similarity of each molecule to its nearest by descriptor, against the best there is and a random one."""
     similarity = require("rdkit.DataStructs", "chem").BulkTanimotoSimilarity
-    bits = baselines.fingerprints(smiles)
+    bits = simple_vectors.fingerprints(smiles)
     rng = np.random.default_rng(seed)
     queries = rng.choice(len(graphs), min(500, len(graphs)), replace=False)
     best, every = [], []
@@ -75,7 +81,7 @@ def neighbours(graphs: Sequence[Graph], smiles: Sequence[str], seed: int, k: int
     for numbers in (k, 2 * k, 4 * k):
         described = Descriptor(numbers).fit(graphs).describe(graphs)
         yield _neighbours("descriptor", numbers, described, queries, every, best, seed, len(graphs))
-    counts = baselines.counts(graphs)
+    counts = simple_vectors.counts(graphs)
     yield _neighbours("counts", 2, counts, queries, every, best, seed, len(graphs))
     drawn = float(np.mean([own[rng.integers(len(own))] for own in every]))
     yield {"task": "distance", "measure": "neighbours", "dataset": "QM9", "molecules": len(graphs), "seed": seed,

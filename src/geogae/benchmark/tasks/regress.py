@@ -11,7 +11,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import cdist
 
 from geogae.autoencoders.descriptor import Descriptor
-from geogae.benchmark.tasks import baselines
+from geogae.benchmark.tasks import simple_vectors
 from geogae.datasets.qm9 import PROPERTIES
 from geogae.formats.optional import require
 from geogae.graph import Graph
@@ -45,9 +45,9 @@ def run(graphs: Sequence[Graph], smiles: Sequence[str], seed: int, k: int = 16) 
     descriptor = Descriptor(k).fit([graphs[i] for i in train])
     kinds: dict[str, NDArray[Any]] = {
         "descriptor": descriptor.describe(graphs),
-        "counts": _standard(baselines.counts(graphs), train),
+        "counts": _standard(simple_vectors.counts(graphs), train),
     }
-    kinds["Morgan fingerprint"] = baselines.morgan_bits(smiles)
+    kinds["Morgan fingerprint"] = simple_vectors.morgan_bits(smiles)
     wanted = np.column_stack(list(values.values()))
     for what, rows in kinds.items():
         explained = _kernel_ridge(np.asarray(rows, dtype=np.float64), wanted, train, validation, test)

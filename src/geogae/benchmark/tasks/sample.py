@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
-from geogae.autoencoders.structure import bundles, triangles
+from geogae.autoencoders.structure import packed_chunks, triangles
 from geogae.benchmark.tasks import molecules as qm9
+from geogae.benchmark.tasks.simple_vectors import morgan
 from geogae.datasets.splits import split
 from geogae.estimator import GeoGAE
 from geogae.formats import to_smiles_list
@@ -123,7 +124,7 @@ def _path_scores(found: Sequence[str | None]) -> dict[str, Any]:
     """Midpoints that are molecules, and how steadily similarity passes from one end to the other."""
     from rdkit import Chem, DataStructs
 
-    generator = require("rdkit.Chem.rdFingerprintGenerator", "chem").GetMorganGenerator(radius=2, fpSize=2048)
+    generator = morgan(2048)
     middles, taus = [], []
     for begin in range(0, len(found), STEPS):
         way = found[begin : begin + STEPS]
@@ -180,10 +181,10 @@ def _degrees(graphs: Sequence[Graph]) -> NDArray[np.float64]:
 
 def _clustering(graphs: Sequence[Graph]) -> NDArray[np.float64]:
     found = []
-    for bundle in bundles(graphs):
-        degrees = bundle.degrees
-        closed = 2 * triangles(bundle.start, bundle.neighbour) / np.maximum(degrees * (degrees - 1), 1)
-        found += np.split(closed, bundle.first[1:-1])
+    for packed in packed_chunks(graphs):
+        degrees = packed.degrees
+        closed = 2 * triangles(packed.start, packed.neighbour) / np.maximum(degrees * (degrees - 1), 1)
+        found += np.split(closed, packed.first[1:-1])
     return _histograms(found, 0, 1)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from geogae.autoencoders.structure import bundles, colours
+from geogae.autoencoders.structure import colours, packed_chunks
 from geogae.formats.optional import require
 from geogae.graph import Graph
 
@@ -29,11 +30,11 @@ def degree_histogram(graphs: Sequence[Graph]) -> NDArray[np.float64]:
 def wl_kernel(graphs: Sequence[Graph]) -> NDArray[np.float64]:
     """The normalised kernel of Weisfeiler and Leman's subtree counts, (G, G); attributes take part."""
     rows, kinds, first = [], [], 0
-    for bundle in bundles(graphs):
-        for colour in colours(bundle, WL_ROUNDS):
-            rows.append(bundle.graph_of + first)
+    for packed in packed_chunks(graphs):
+        for colour in colours(packed, WL_ROUNDS):
+            rows.append(packed.graph_of + first)
             kinds.append(colour)
-        first += len(bundle.first) - 1
+        first += len(packed.first) - 1
     _, place = np.unique(np.concatenate(kinds), return_inverse=True)
     where = (np.concatenate(rows), place)
     features = csr_array((np.ones(len(place)), where), (len(graphs), int(place.max()) + 1))
@@ -42,15 +43,20 @@ def wl_kernel(graphs: Sequence[Graph]) -> NDArray[np.float64]:
     return kernel / np.outer(length, length)
 
 
+def morgan(size: int) -> Any:
+    """RDKit's generator of Morgan fingerprints of radius 2 with ``size`` bits."""
+    return require("rdkit.Chem.rdFingerprintGenerator", "chem").GetMorganGenerator(radius=2, fpSize=size)
+
+
 def fingerprints(smiles: Sequence[str]) -> list[object]:
     """Morgan fingerprints of radius 2 with 2,048 bits, as RDKit has them."""
     chem = require("rdkit.Chem", "chem")
-    generator = require("rdkit.Chem.rdFingerprintGenerator", "chem").GetMorganGenerator(radius=2, fpSize=2048)
+    generator = morgan(2048)
     return [generator.GetFingerprint(chem.MolFromSmiles(one)) for one in smiles]
 
 
 def morgan_bits(smiles: Sequence[str], size: int = 512) -> NDArray[np.float64]:
     """Morgan fingerprints of radius 2, (G, size)."""
     chem = require("rdkit.Chem", "chem")
-    generator = require("rdkit.Chem.rdFingerprintGenerator", "chem").GetMorganGenerator(radius=2, fpSize=size)
+    generator = morgan(size)
     return np.array([generator.GetFingerprintAsNumPy(chem.MolFromSmiles(one)) for one in smiles], dtype=np.float64)

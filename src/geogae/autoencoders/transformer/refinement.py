@@ -15,7 +15,7 @@ RATE = 0.02  # Adam's step, against coordinates of z that are about 1
 GEO = 10.0  # weight of L_geo: what is wrong in the end are edges
 
 
-def refined(
+def refine(
     network: SequentialNetwork,
     z: Tensor,
     batch: Batch,

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from geogae.errors import GeoGAEError
 from geogae.formats import read_tu
-from geogae.geometry.labelling import canonical_form, canonical_labelling, isomorphic
 from geogae.graph import Graph
+from geogae.labelling.labelling import canonical_form, canonical_labelling, isomorphic
 
 DATA = os.environ.get("GEOGAE_DATA")
 

@@ -21,7 +21,7 @@ _LARGEST = float(np.finfo(np.float32).max)  # the largest number that an extreme
 
 
 class Columns(NamedTuple):
-    """Attributes of the nodes or of the edges of one graph, or of many on end."""
+    """Attributes of the nodes or of the edges of one graph, or of many, concatenated."""
 
     codes: NDArray[np.int64]  # (rows, categorical columns), the place of each value among its column's categories
     numbers: NDArray[np.float32]  # (rows, continuous columns), standardised
@@ -170,7 +170,7 @@ def _block(record: Mapping[str, Any]) -> Block:
 
 
 def _stacked(graphs: Sequence[Graph], tables: Sequence[NDArray[Any] | None], kind: str, name: str) -> NDArray[Any]:
-    """The tables on end; a graph without edges need not have one."""
+    """The tables, concatenated; a graph without edges need not have one."""
     rows = [graph.n if kind == "node" else len(graph.edges) for graph in graphs]
     widths = {0 if table is None else table.shape[1] for table, n in zip(tables, rows, strict=True) if n}
     if len(widths) > 1:

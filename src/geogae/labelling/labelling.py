@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from geogae.errors import GeoGAEError
 from geogae.formats import as_graph
-from geogae.geometry.colour_refinement import adjacency_rows, refine, renumber, split_into_parts, unite
 from geogae.graph import Graph
+from geogae.labelling.colour_refinement import adjacency_rows, refine, renumber, split_into_parts, unite
 
 DEFAULT_BUDGET = 100_000_000  # edges looked at in one search: a few seconds
 _PART_WORK = 2_000  # what handling one part costs beside its edges, in the same unit
@@ -127,7 +127,7 @@ def _ranks(
 
 
 class _Coloured(NamedTuple):
-    """A coloured graph, as :mod:`geogae.geometry.colour_refinement` describes it."""
+    """A coloured graph, as :mod:`geogae.labelling.colour_refinement` describes it."""
 
     cell: NDArray[np.int64]
     start: NDArray[np.int64]

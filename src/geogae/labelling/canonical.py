@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geogae.geometry.colour_refinement import label_without_search
-from geogae.geometry.labelling import canonical_labelling, kinds
 from geogae.graph import Graph
+from geogae.labelling.colour_refinement import label_without_search
+from geogae.labelling.labelling import canonical_labelling, kinds
 
 CHUNK = 100  # small graphs in one compiled call
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geogae.autoencoders.attributes import Block, Columns, Schema
+from geogae.autoencoders.schema import Block, Columns, Schema
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 from strategies import graphs

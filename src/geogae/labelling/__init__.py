@@ -1,0 +1,1 @@
+"""Canonical labelling: graphs that differ in the numbering of their nodes alone become one; no geometry."""
