@@ -394,6 +394,16 @@ def test_what_is_no_vector(model: GeoGAE, z: Any, said: str) -> None:
         model.decode(z)
 
 
+def test_none_or_several_where_one_is_asked_for(model: GeoGAE, graphs: list[Graph]) -> None:
+    with pytest.raises(GeoGAEError, match="no graphs to evaluate"):
+        model.evaluate([])
+    for several in ([], graphs[:2]):
+        with pytest.raises(GeoGAEError, match=f"why_not takes one graph; {len(several)} were given"):
+            model.why_not(several)
+    with pytest.raises(GeoGAEError, match="names no folder"):
+        model.save("")
+
+
 def test_evaluate(model: GeoGAE, graphs: list[Graph]) -> None:
     scores = model.evaluate(graphs[16:])
     assert scores.keys() == KEYS and all(isinstance(value, float) for value in scores.values())

@@ -205,7 +205,9 @@ class GeoGAE(
         may not come back whole, and ``inexact_clouds`` those whose cloud has wrong edges before it is encoded.
         """
         check_jobs(n_jobs)
-        return autoencoders.evaluate(self._fitted(), self._own(graphs), n_jobs=n_jobs)
+        if not (given := self._own(graphs)):
+            raise GeoGAEError("there are no graphs to evaluate; give at least one")
+        return autoencoders.evaluate(self._fitted(), given, n_jobs=n_jobs)
 
     def reconstruct(self, graphs: Any) -> list[tuple[Graph, Graph | None]]:
         """Pairs: each graph in the model's node order, and what its z decodes to; None if it cannot be encoded."""
@@ -214,8 +216,10 @@ class GeoGAE(
 
     def why_not(self, graph: Any) -> str | None:
         """Why a graph cannot be encoded, or None if it can."""
-        autoencoder, [given] = self._fitted(), self._own(graph)
-        return autoencoder.why_not(given)
+        given = self._own(graph)
+        if len(given) != 1:
+            raise GeoGAEError(f"why_not takes one graph; {len(given)} were given")
+        return self._fitted().why_not(given[0])
 
     # -- files --------------------------------------------------------------------------------------------------------
 

@@ -30,6 +30,8 @@ WEIGHTS = "model*.safetensors"  # all that may be called so: the old and the new
 
 def save_folder(path: str | os.PathLike[str], config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
     """Replace the model in a folder as a whole; other files in it stay."""
+    if not os.fspath(path):
+        raise GeoGAEError("the path '' names no folder; give one, such as 'model.geogae'")
     folder = Path(path)
     weights = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
     name = f"model-{_digest(weights)}.safetensors"

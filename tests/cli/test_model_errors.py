@@ -70,6 +70,11 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
         "graphs, molecules, mutag, or hf:user/name from the hub",
     ),
     "run without a model": (("encode", "taken", "graphs.jsonl"), "taken/config.json is missing or damaged"),
+    "split beside data": (("evaluate", "nope", "MUTAG", "--split", "test"), "--split test is of the run's own data"),
+    "epochs of what is not trained": (
+        ("train", "mutag", "--epochs", 3),
+        "--epochs: refined is not trained step by step",
+    ),
     "unknown split": (("evaluate", "nope", "--split", "all"), "--split 'all' is not known; valid are train, valid"),
     "suffix of vectors": (("encode", "nope", "graphs.jsonl", "-o", "z.csv"), "cannot write z.csv: its suffix must"),
     "suffix of graphs": (("decode", "nope", "z.npy", "-o", "back.txt"), "cannot write back.txt: its suffix must be"),

@@ -128,13 +128,17 @@ def test_optimising_finds_better_and_resumes(gaussian: GeoGAE, tmp_path) -> None
         gaussian.optimise(score, 60, ["CCO"], file=tmp_path / "no-folder" / "scores.jsonl")
 
 
-def test_scores_that_failed_before_a_kill_count_as_failed(gaussian: GeoGAE, tmp_path) -> None:
+def test_what_failed_is_asked_again_after_a_resume(gaussian: GeoGAE, tmp_path) -> None:
+    asked: list[int] = []
+
     def even(graph: Graph) -> float:
+        asked.append(graph.n)
         return graph.n if graph.n % 2 == 0 else float("nan")
 
     whole = gaussian.optimise(even, 40, ["CC=O", "CC"], seed=1, file=tmp_path / "scores.jsonl")
+    asked.clear()
     resumed = gaussian.optimise(even, 40, ["CC=O", "CC"], seed=1, file=tmp_path / "scores.jsonl", resume=True)
-    assert 0 < whole.failed == resumed.failed
+    assert 0 < whole.failed == resumed.failed == len(asked)
     assert resumed.history == whole.history
 
 
@@ -149,6 +153,12 @@ def test_scores_that_fail_are_reported(gaussian: GeoGAE, caplog) -> None:
     assert all(np.isfinite(one.score) for one in found.best)
     with pytest.raises(GeoGAEError, match="no number for any"):
         gaussian.optimise(lambda graph: float("nan"), budget=10)
+
+    def leaves_the_program(graph: Graph) -> float:
+        raise SystemExit(3)
+
+    with pytest.raises(GeoGAEError, match=r"no number for any .* SystemExit: 3"):
+        gaussian.optimise(leaves_the_program, budget=10)
 
 
 def test_a_model_comes_back_with_its_prior(molecules: GeoGAE, tmp_path) -> None:
@@ -178,6 +188,50 @@ def test_unknown_conditions_and_scores(molecules: GeoGAE) -> None:
         molecules.optimise("beauty")
     with pytest.raises(GeoGAEError, match="cannot be imported"):
         molecules.optimise("nowhere:nothing")
+    with pytest.raises(GeoGAEError, match="score=5 is no function"):
+        molecules.optimise(5)  # type: ignore[arg-type]
+    with pytest.raises(GeoGAEError, match="start has no graphs"):
+        molecules.optimise("qed", start=[])
+    with pytest.raises(GeoGAEError, match="a lambda has no name"):
+        molecules.optimise(lambda graph: graph.n, file="scores.jsonl")
+    for given in ("atoms=3", 3):
+        with pytest.raises(GeoGAEError, match=r"given=.* must be numbers by name, as in \{'logP': 2.5\}"):
+            molecules.sample(3, given=given)  # type: ignore[arg-type]
+    with pytest.raises(GeoGAEError, match="must be one finite number"):
+        molecules.sample(3, given={"atoms": "many"})
+
+
+def test_conditions_far_from_the_fit_are_said(molecules: GeoGAE, caplog) -> None:
+    molecules.sample(2, given={"atoms": 4.0})
+    assert "outside" not in caplog.text
+    molecules.sample(2, given={"atoms": 1e4})
+    assert "given['atoms']=10000 is outside of the fitted range" in caplog.text
+
+
+@pytest.mark.parametrize("prior", ["flow", "gaussian", "mixture"])
+def test_a_prior_that_cannot_be_fitted_leaves_the_old_one(gaussian: GeoGAE, prior: str) -> None:
+    before = gaussian.prior_
+    for graphs in ([], ["CCO"]):
+        with pytest.raises(GeoGAEError, match=f"at least 2 graphs, not {len(graphs)}"):
+            gaussian.fit_prior(graphs, prior=prior)
+    if prior != "mixture":
+        with pytest.raises(GeoGAEError, match=r"properties\['a'\] must be 2 finite numbers"):
+            gaussian.fit_prior(["CCO", "CC"], {"a": ["x", "y"]}, prior=prior)
+    assert gaussian.prior_ is before
+
+
+def test_a_model_of_molecules_describes_no_other_graphs(molecules: GeoGAE) -> None:
+    with pytest.raises(GeoGAEError, match="graph 0 cannot be described: it has 0 node_categorical columns"):
+        molecules.describe(Graph(2, [[0, 1]]))
+    with pytest.raises(GeoGAEError, match="cannot be described"):
+        molecules.neighbours("CCO", among=[Graph(2, [[0, 1]])])
+
+
+def test_smiles_are_read_as_the_model_was_fitted(molecules: GeoGAE) -> None:
+    from geogae.formats.chem import from_smiles
+
+    np.testing.assert_array_equal(molecules.encode("CCO"), molecules.encode(from_smiles("CCO", hydrogens="implied")))
+    assert molecules.evaluate(["CCO"])["lossy"] == 0 and molecules.why_not("CCO") is None
 
 
 def test_rules_are_learned() -> None:

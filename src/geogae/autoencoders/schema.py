@@ -17,6 +17,7 @@ from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 
 _LISTED = 40  # categories that an error lists
+FAR = 1000.0  # deviations from the mean of training beyond which a number may not come back, nor those beside it
 _LARGEST = float(np.finfo(np.float32).max)  # the largest number that an extreme z decodes to
 
 
@@ -85,13 +86,18 @@ class Block:
         return None
 
     def unknown(self, graph: Graph) -> str | None:
-        """Which category of a graph no training graph had, if there is one."""
+        """Which category of a graph no training graph had, or which number is far from all of training; or None."""
         for column, codes in enumerate(self.columns(graph).codes.T):
             if (codes < 0).any():
                 value = getattr(graph, f"{self.kind}_categorical")[codes < 0, column][0]
                 known = self.categories[column]
                 listed = ", ".join(map(str, known[:_LISTED])) + ", …" * (len(known) > _LISTED)
                 return f"{self.kind}_categorical column {column} holds {value}; the model knows {listed or 'none'}"
+        for column, numbers in enumerate(self.columns(graph).numbers.T):
+            if (far := np.abs(numbers) > FAR).any():
+                value = getattr(graph, f"{self.kind}_continuous")[far, column][0]
+                known = f"{self.mean[column]:.3g} ± {self.scale[column]:.3g}"
+                return f"{self.kind}_continuous column {column} holds {value:.3g}; in training it was {known}"
         return None
 
     def features(self, columns: Columns) -> NDArray[np.float32]:
@@ -145,7 +151,7 @@ class Schema:
         return self.node.why_not(graph) or self.edge.why_not(graph)
 
     def unknown(self, graph: Graph) -> str | None:
-        """Which category of a graph no training graph had, if there is one."""
+        """Which attribute of a graph is unlike those of training, or None."""
         return self.node.unknown(graph) or self.edge.unknown(graph)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,9 +52,9 @@ def encode(
     config = (model_path(run) / CONFIG).read_text(encoding="utf-8")
     graphs = iter_graphs(data, simplify=simplify, format=format)
     with progress_bar("encoding", None) as advance:
-        counted = (graph for graph in graphs if advance())
+        counted = _some((graph for graph in graphs if advance()), data)
         if output is None:
-            _print_rows(encode_blocks(model, counted, n_jobs=jobs), data)
+            _print_rows(encode_blocks(model, counted, n_jobs=jobs))
             return
         about = {"model": config, "data": _identity(data), "simplify": simplify}
         shape, before = write_resumable(model, counted, output, about, n_jobs=jobs)
@@ -63,15 +63,22 @@ def encode(
     log.info("wrote %s: %d vectors of %d numbers", output, *shape)
 
 
-def _print_rows(blocks: Iterable[Any], data: str) -> None:
+def _print_rows(blocks: Iterable[Any]) -> None:
     separator = "["
     for block in blocks:
         for row in block.tolist():
             typer.echo(f"{separator}{json.dumps(row)}", nl=False)
             separator = ",\n "
-    if separator == "[":
-        raise GeoGAEError(f"{data} holds no graphs")
     typer.echo("]")
+
+
+def _some(graphs: Iterable[Graph], data: str) -> Iterator[Graph]:
+    """The same graphs; an error if there are none."""
+    count = 0
+    for count, graph in enumerate(graphs, 1):  # noqa: B007
+        yield graph
+    if not count:
+        raise GeoGAEError(f"{data} holds no graphs")
 
 
 def _identity(data: str) -> list[Any]:

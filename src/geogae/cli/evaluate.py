@@ -20,7 +20,9 @@ MOLECULE_SCORES = {"valid": "valid molecules", "same_smiles": "same SMILES"}
 def evaluate(
     run: Annotated[Path, Argument(metavar="RUN", help=RUN)],
     data: Annotated[str | None, Argument(metavar="[DATA]", help=f"Other graphs, all of them. {DATA}")] = None,
-    split: Annotated[str, Option(metavar="|".join(SPLITS), help="Which part of the run's own data.")] = "test",
+    split: Annotated[
+        str | None, Option(metavar="|".join(SPLITS), help="Which part of the run's own data; test if not given.")
+    ] = None,
     plot: Annotated[Path | None, Option(help="Save a picture of graphs beside what came back.")] = None,
     molecules: Annotated[
         Path | None,
@@ -45,6 +47,9 @@ def evaluate(
     from geogae import metrics
     from geogae.formats.optional import require
 
+    if data is not None and split is not None:
+        raise GeoGAEError(f"--split {split} is of the run's own data; leave it out, or leave out DATA")
+    split = split or SPLITS[-1]
     if split not in SPLITS:
         raise GeoGAEError(f"--split {split!r} is not known; valid are {', '.join(SPLITS)}")
     if molecules is not None:

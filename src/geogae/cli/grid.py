@@ -58,8 +58,9 @@ def _plot_graphs(graphs: Sequence[Graph], path: Path, titles: Sequence[str]) -> 
         places = layout(graph)
         for i, j in graph.edges.tolist():
             axes.plot(*places[[i, j]].T, color="0.6", linewidth=0.8, zorder=1)
-        colours = None if graph.node_categorical is None else graph.node_categorical[:, 0]
-        axes.scatter(places[:, 0], places[:, 1], s=16, c=colours, cmap="tab10", zorder=2)
+        categories = graph.node_categorical
+        coloured = {} if categories is None else {"c": categories[:, 0], "cmap": "tab10"}
+        axes.scatter(places[:, 0], places[:, 1], s=16, zorder=2, **coloured)
         axes.set_title(title, fontsize=8)
         axes.set_axis_off()
         axes.set_aspect("equal")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -65,7 +66,14 @@ def _property(name: str, graphs: list) -> list[float]:  # type: ignore[type-arg]
     seen = to_molecules(graphs) if molecules else graphs
     if None in seen:
         raise GeoGAEError(f"--property {name} needs valid molecules; graph {seen.index(None)} is none: leave it out")
-    return [function(one) for one in seen]
+    values = []
+    for index, one in enumerate(seen):
+        try:
+            values.append(float(function(one)))
+        except (Exception, SystemExit) as error:  # whatever a function of the user's raises
+            what = f"{type(error).__name__}: {error}"
+            raise GeoGAEError(f"--property {name} raised {what}, of graph {index}: mend it, or leave it out") from None
+    return values
 
 
 def sample(
@@ -95,7 +103,7 @@ def sample(
     check_writable(plot, (".png",))
     if as_json and output is None:
         raise GeoGAEError("--json prints what was drawn; the graphs themselves need -o then")
-    conditions = dict(_condition(text) for text in given or ())
+    conditions = _conditions(given or ())
     model = load_run(run)
     how: dict[str, Any] = {"seed": seed, "given": conditions or None, "guidance": guidance, "only_valid": only_valid}
     how |= {"keep_rules": keep_rules, "temperature": temperature}
@@ -110,11 +118,14 @@ def sample(
         print_json({"drawn": draws.drawn, "valid": draws.valid, "broken": draws.broken})
 
 
-def _condition(text: str) -> tuple[str, float]:
-    name, sign, value = text.partition("=")
-    try:
-        if not sign:
-            raise ValueError
-        return name, float(value)
-    except ValueError:
-        raise GeoGAEError(f"--given {text!r} must be a name and a number, as in logp=2.5") from None
+def _conditions(texts: Sequence[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        if name in found:
+            raise GeoGAEError(f"--given {name} is given twice; give one number for it")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise GeoGAEError(f"--given {text!r} must be a name and a number, as in logp=2.5") from None
+    return found

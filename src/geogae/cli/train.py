@@ -53,7 +53,7 @@ def train(
       geogae train attributes/qm9 --data molecules.smi --out runs/molecules
       geogae train paper/aids --minutes 60 --out runs/paper-aids --resume
     """
-    from geogae import datasets, presets
+    from geogae import autoencoders, datasets, presets
     from geogae.estimator import GeoGAE
     from geogae.training.distributed import processes
     from geogae.training.loop import STATE
@@ -68,6 +68,10 @@ def train(
     ends = {"minutes": minutes, "core_minutes": core_minutes, "epochs": epochs}
     if given := {name: value for name, value in (ends | {"seed": seed}).items() if value is not None}:
         changes = (ends if given.keys() & ends else {}) | changes | given
+    architecture = changes.get("architecture", values.get("architecture", "refined"))
+    if foreign := sorted(given.keys() & ends.keys() - autoencoders.defaults(architecture).keys()):
+        option = "--" + foreign[0].replace("_", "-")
+        raise GeoGAEError(f"{option}: {architecture} is not trained step by step; leave it out, or take sequential/…")
     model = GeoGAE.from_preset(preset, **changes)
     folder = out or _folder(preset, data)
     if threads:

@@ -35,6 +35,8 @@ def from_pyg(
     the name. An arc without its reverse and an ``edge_weight`` other than 1 are errors unless the policy says
     otherwise, see :mod:`geogae.formats.simplify`.
     """
+    if not hasattr(data, "edge_index"):
+        raise GeoGAEError(f"{type(data).__name__} has nodes and edges of several types; give data.to_homogeneous()")
     if "ptr" in data:
         raise GeoGAEError("a Batch holds many graphs; read it with geogae.formats.as_graphs")
     if data.get("edge_index") is None:

@@ -145,7 +145,7 @@ def adam(x, g, first, second, rate, correction):
         x[j] -= rate * first[j] / (np.sqrt(second[j] * correction) + f32(1e-8))
 
 
-@njit(**FAST)
+@njit(**INLINE)
 def descend(centers, raw, sign, lifted, alpha, gamma, hot, temperature, margin, rate, steps, widen, halt):
     """Adam until the cloud is exact with ``margin``, in place; returns (steps taken, wrong pairs, narrow pairs).
 

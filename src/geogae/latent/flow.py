@@ -24,7 +24,16 @@ from geogae.autoencoders.base import State
 from geogae.checks import check_number
 from geogae.errors import GeoGAEError
 from geogae.latent.fitting import fit_network, opened, with_openness
-from geogae.latent.prior import Given, Prior, check_rows, normal_log_density, property_columns, slerp, tensors_of
+from geogae.latent.prior import (
+    Given,
+    Prior,
+    check_rows,
+    normal_log_density,
+    property_columns,
+    ranges_of,
+    slerp,
+    tensors_of,
+)
 from geogae.training.checkpoint import parts_of
 from geogae.training.loop import deterministic
 from geogae.training.precision import bfloat16_pays
@@ -112,6 +121,7 @@ class FlowPrior(Prior):
         if len(rows) < 2:
             raise GeoGAEError(f"a prior is fitted to the z of at least 2 graphs, not {len(rows)}")
         self.conditions, values = property_columns(properties, len(rows))
+        self.ranges = ranges_of(self.conditions, values)
         self.basis = np.eye(rows.shape[1]) if basis is None else np.asarray(basis, dtype=np.float64)
         numbers = rows @ self.basis
         self.center, self.scale = numbers.mean(0), _scales(numbers)
@@ -324,12 +334,13 @@ class FlowPrior(Prior):
         arrays = {"basis": self.basis, "center": self.center, "scale": self.scale,
                   "given_center": self.given_center, "given_scale": self.given_scale}  # fmt: skip
         network = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}
-        return State(tensors_of(arrays) | network, {"conditions": list(self.conditions)})
+        return State(tensors_of(arrays) | network, {"conditions": list(self.conditions), "ranges": dict(self.ranges)})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
         prior = cls()
         prior.conditions = tuple(state.facts["conditions"])
+        prior.ranges = {name: (low, high) for name, (low, high) in state.facts.get("ranges", {}).items()}
         names = ("basis", "center", "scale", "given_center", "given_scale")
         own = [state.tensors[name].numpy() for name in names]
         prior.basis, prior.center, prior.scale, prior.given_center, prior.given_scale = own

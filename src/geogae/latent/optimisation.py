@@ -74,11 +74,13 @@ class Scores:
     ) -> None:
         self.score, self.budget, self.file = score, budget, file
         self.known: dict[str, float] = {}
-        self.kept: dict[str, float | None] = {}  # by earlier sessions; None where the score failed
+        self.kept: dict[str, float] = {}  # by earlier sessions; where the score failed, it is asked again
         self.failed = 0
         self.reason: str | None = None
         if file is None:
             return
+        if file.is_dir():
+            raise GeoGAEError(f"{file} is a folder; give a file for the scores")
         if not file.exists() or not file.stat().st_size:
             append(file, {"scores": name})
         elif resume:
@@ -90,17 +92,20 @@ class Scores:
     def left(self) -> int:
         return self.budget - len(self.known)
 
+    def check_some_worked(self) -> None:
+        if self.failed and self.failed == len(self.known):
+            raise GeoGAEError(f"the score has no number for any of the {self.failed} first graphs: {self.reason}")
+
     def ask(self, key: str, what: Any) -> float:
         """The score of a graph that was not asked before; -inf if it has none."""
-        if key in self.kept:
-            value, problem = self.kept[key], "it failed in an earlier session"
-        else:
+        value: float | None = self.kept.get(key)
+        if value is None:
             value, problem = self._asked(what)
             if self.file is not None:
                 append(self.file, {"key": key, "score": value})
-        if value is None:
-            self.failed += 1
-            self.reason = self.reason or problem
+            if value is None:
+                self.failed += 1
+                self.reason = self.reason or problem
         self.known[key] = -math.inf if value is None else value
         return self.known[key]
 
@@ -108,17 +113,17 @@ class Scores:
         """The score, or None and why there is none."""
         try:
             value = float(self.score(what))
-        except Exception as error:  # whatever a score of the user's raises
+        except (Exception, SystemExit) as error:  # whatever a score of the user's raises
             return None, f"it raised {type(error).__name__}: {error}"
         return (value, "") if math.isfinite(value) else (None, f"it returned {value}")
 
 
-def _kept(file: Path, name: str) -> dict[str, float | None]:
+def _kept(file: Path, name: str) -> dict[str, float]:
     """The scores that a file holds of this score; a line that a kill cut short is left out."""
     try:
         header, *rows = [line for _, line in read_lines(file)]
         held = header["scores"]
-        kept = {str(row["key"]): None if row["score"] is None else float(row["score"]) for row in rows}
+        kept = {str(row["key"]): float(row["score"]) for row in rows if row["score"] is not None}
     except (ValueError, KeyError, TypeError):
         raise GeoGAEError(f"{file} is no file of scores; choose another one") from None
     if held != name:
@@ -155,8 +160,7 @@ def optimise(
     search = Search()
     rng = np.random.default_rng(seed)
     _score(search, scores, starts[:budget], decode(starts[:budget]))
-    if scores.failed and scores.failed == len(scores.known):
-        raise GeoGAEError(f"the score has no number for any of the {scores.failed} first graphs: {scores.reason}")
+    scores.check_some_worked()
     evolution, since, fruitless = _evolution(search, prior, starts, seed), 0, 0
     with Meter("optimising", progress) as meter:
         while scores.left > 0 and fruitless < FRUITLESS:
@@ -170,6 +174,7 @@ def optimise(
             decoded = decode(points)
             guesses = _guesses(search, scores, decoded, seed) if surrogate else {}
             values = _score(search, scores, points, decoded, guesses)[:ROUND]
+            scores.check_some_worked()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 evolution.tell(asked_for.tolist(), values.tolist())

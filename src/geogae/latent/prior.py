@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +35,7 @@ class Prior(ABC):
 
     name: str
     conditions: tuple[str, ...] = ()
+    ranges: Mapping[str, tuple[float, float]] = MappingProxyType({})  # of the conditions, in the fit
 
     @abstractmethod
     def fit(self, z: NDArray[np.floating], properties: Mapping[str, ArrayLike] | None = None, **how: Any) -> Self: ...
@@ -87,13 +89,23 @@ class Prior(ABC):
         points = [slerp(*ends, at) for ends in zip(self.to_normal(one), self.to_normal(other), strict=True)]
         return self.from_normal(np.concatenate(points)).reshape(len(one), len(at), self.m)
 
+    def far(self, given: Given | None) -> list[str]:
+        """A line for each condition that is outside of what the prior was fitted with."""
+        lines = []
+        for name, values in _by_name("given", given).items():
+            low, high = self.ranges.get(name, (-np.inf, np.inf))
+            numbers = _numbers(values)
+            if (beyond := numbers[(numbers < low) | (numbers > high)]).size:
+                lines.append(f"given[{name!r}]={beyond[0]:g} is outside of the fitted range, {low:g} to {high:g}")
+        return lines
+
     def check_no_guidance(self, guidance: float) -> None:
         if guidance != 1:
             raise GeoGAEError(f"guidance={guidance} needs prior='flow'; the prior {self.name!r} takes guidance=1")
 
     def given_columns(self, given: Given | None, count: int) -> NDArray[np.float64]:
         """Conditions (count, c) in the prior's own order, NaN where one is left open."""
-        given = dict(given or {})
+        given = _by_name("given", given)
         if unknown := [name for name in given if name not in self.conditions]:
             known = f"was fitted with {', '.join(self.conditions)}" if self.conditions else "was fitted without any"
             raise GeoGAEError(
@@ -102,7 +114,7 @@ class Prior(ABC):
         columns = np.full((count, len(self.conditions)), np.nan)
         for at, name in enumerate(self.conditions):
             if name in given:
-                values = np.asarray(given[name], dtype=np.float64)
+                values = _numbers(given[name])
                 if values.shape not in ((), (count,)) or not np.isfinite(values).all():
                     raise GeoGAEError(f"given[{name!r}] must be one finite number, or {count} of them")
                 columns[:, at] = values
@@ -128,12 +140,30 @@ def check_rows(z: Any, m: int | None = None) -> NDArray[np.float64]:
 
 def property_columns(properties: Mapping[str, ArrayLike] | None, count: int) -> tuple[tuple[str, ...], Any]:
     """Names, and values (count, c)."""
-    properties = dict(properties or {})
-    columns = [np.asarray(values, dtype=np.float64) for values in properties.values()]
+    properties = _by_name("properties", properties)
+    columns = [_numbers(values) for values in properties.values()]
     for name, column in zip(properties, columns, strict=True):
         if column.shape != (count,) or not np.isfinite(column).all():
             raise GeoGAEError(f"properties[{name!r}] must be {count} finite numbers, one for each graph")
     return tuple(properties), np.column_stack(columns) if columns else np.empty((count, 0))
+
+
+def ranges_of(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, tuple[float, float]]:
+    return {name: (float(column.min()), float(column.max())) for name, column in zip(names, values.T, strict=True)}
+
+
+def _by_name(argument: str, values: Mapping[str, ArrayLike] | None) -> dict[str, ArrayLike]:
+    if values is not None and not isinstance(values, Mapping):
+        raise GeoGAEError(f"{argument}={values!r} must be numbers by name, as in {{'logP': 2.5}}")
+    return dict(values or {})
+
+
+def _numbers(values: ArrayLike) -> NDArray[np.float64]:
+    """NaN, which is refused, where there is no number."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.array(np.nan)
 
 
 class GaussianPrior(Prior):
@@ -152,6 +182,7 @@ class GaussianPrior(Prior):
     def fit(self, z: NDArray[np.floating], properties: Mapping[str, ArrayLike] | None = None, **how: Any) -> Self:
         rows = check_rows(z)
         self.conditions, values = property_columns(properties, len(rows))
+        self.ranges = ranges_of(self.conditions, values)
         self.mean, self.center = rows.mean(0), values.mean(0)
         centred = values - self.center
         self.slope = (
@@ -184,12 +215,13 @@ class GaussianPrior(Prior):
 
     def state(self) -> State:
         arrays = {"mean": self.mean, "root": self.root, "slope": self.slope, "center": self.center}
-        return State(tensors_of(arrays), {"conditions": list(self.conditions)})
+        return State(tensors_of(arrays), {"conditions": list(self.conditions), "ranges": dict(self.ranges)})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
         prior = cls()
         prior.conditions = tuple(state.facts["conditions"])
+        prior.ranges = {name: (low, high) for name, (low, high) in state.facts.get("ranges", {}).items()}
         prior.mean, prior.root, prior.slope, prior.center = (
             state.tensors[name].numpy() for name in ("mean", "root", "slope", "center")
         )

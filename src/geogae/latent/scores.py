@@ -64,7 +64,7 @@ def find(name: str) -> tuple[Score, bool]:
         if "" not in sys.path:
             sys.path.insert(0, "")  # a module of the folder that the user is in
         found = getattr(importlib.import_module(module), function)
-    except Exception as error:  # whatever the module does when it is imported
+    except (Exception, SystemExit) as error:  # whatever the module does when it is imported
         raise GeoGAEError(f"score={name!r} cannot be imported: {type(error).__name__}: {error}") from None
     if not callable(found):
         raise GeoGAEError(f"score={name!r} is no function")

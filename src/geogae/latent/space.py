@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
@@ -24,6 +25,8 @@ from geogae.latent.rules import REFUSED, Rules, is_connected
 from geogae.latent.sampling import Draws, draw
 from geogae.training.checkpoint import parts_of, prefixed
 
+log = logging.getLogger("geogae")
+
 STARTS = 100  # draws that a search starts from, without graphs to start from
 
 
@@ -43,7 +46,11 @@ class LatentSpace:
         descriptor = self._fitted().descriptor
         if descriptor is None:
             raise GeoGAEError("this model has no descriptor; fit one with descriptor=16, say: 16 numbers of z")
-        described = descriptor.describe([self._read(graph) for graph in self._own(graphs)])
+        schema, given = self._fitted().schema, self._own(graphs)
+        for index, graph in enumerate(given):
+            if schema is not None and (reason := schema.why_not(graph)):
+                raise GeoGAEError(f"graph {index} cannot be described: {reason}")
+        described = descriptor.describe([self._read(graph) for graph in given])
         return described[0] if is_graph(graphs) else described
 
     def neighbours(self, graphs: Any, among: Any, k: int = 5) -> Any:
@@ -89,6 +96,8 @@ class LatentSpace:
             z = np.atleast_2d(self.encode(known, n_jobs=n_jobs)).astype(np.float64)
             known = [self._read(graph) for graph in known]
         how = {"core_minutes": core_minutes, "basis": autoencoder.basis(), "seed": seed, "progress": progress}
+        if len(z) < 2:
+            raise GeoGAEError(f"a prior is fitted to at least 2 graphs, not {len(z)}")
         fitted = kind().fit(z, properties, checkpoint=checkpoint, resume=resume, **how)
         self.prior_, self.rules_ = fitted, Rules.of(known)
         return self
@@ -122,6 +131,8 @@ class LatentSpace:
             raise GeoGAEError("details=True gives graphs and their z; take molecules=False, or details=False")
         how: dict[str, Any] = {"seed": seed, "given": given, "guidance": guidance, "only_valid": only_valid}
         how["temperature"] = temperature
+        for warning in self._prior().far(given):
+            log.warning("%s", warning)
         draws: Draws = draw(self._prior(), self._decoder(keep_rules), n, self._broken, **how)
         if details:
             return draws
@@ -176,10 +187,16 @@ class LatentSpace:
         prior, function, name = self._prior(), score, score if isinstance(score, str) else _name(score)
         if isinstance(function, str):
             function, molecules = scores.find(function)
+        if not callable(function):
+            raise GeoGAEError(f"score={score!r} is no function; give a name, module:function, or a function")
+        if file is not None and "<lambda>" in name:
+            raise GeoGAEError("a lambda has no name by which its file of scores is known again; define a function")
         if start is None:
             starts = prior.sample(min(STARTS, budget), seed)
         else:
-            starts = np.atleast_2d(self.encode(self._own(start)))
+            if not (graphs := self._own(start)):
+                raise GeoGAEError("start has no graphs; give at least one, or None to start from draws")
+            starts = np.atleast_2d(self.encode(graphs))
 
         graphs_of = self._decoder(keep_rules)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,8 @@ from geogae import metrics
 from geogae.errors import GeoGAEError
 from geogae.estimator import GeoGAE
 from geogae.graph import Graph
+
+log = logging.getLogger("geogae")
 
 
 class Seen(NamedTuple):
@@ -38,6 +41,10 @@ def see(model: GeoGAE, graphs: Sequence[Graph], *, progress: bool = False) -> Se
     reasons = [autoencoder.why_not(graph) for graph in graphs]
     places = np.flatnonzero([reason is None for reason in reasons])
     lost = [reason for reason in reasons if reason is not None]
+    left_out = ""
+    if lost:
+        left_out = f"{len(lost)} of {len(graphs)} graphs cannot be encoded and are not shown; the first: {lost[0]}"
+        log.warning("%s", left_out)
     if not len(places):
         raise GeoGAEError(f"the model can encode none of the {len(graphs)} graphs; the first: {lost[0]}")
     chosen = [graphs[i] for i in places.tolist()]
@@ -52,9 +59,7 @@ def see(model: GeoGAE, graphs: Sequence[Graph], *, progress: bool = False) -> Se
         back=[decoding.graph for decoding in decodings],
         back_balls=_balls(decodings),
         descriptor=describe(model, chosen),
-        left_out=f"{len(lost)} of {len(graphs)} graphs cannot be encoded and are not shown; the first: {lost[0]}."
-        if lost
-        else "",
+        left_out=left_out,
     )
 
 
