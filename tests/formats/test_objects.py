@@ -114,7 +114,7 @@ class TestPyG:
         batch = self.pyg.Batch.from_data_list([PATH.to_pyg(), Graph(1).to_pyg()])
         assert as_graphs(batch) == [PATH, Graph(1)]
         with pytest.raises(GeoGAEError, match=r"HeteroData has nodes and edges of several types; .*to_homogeneous"):
-            from_pyg(self.pyg.HeteroData())
+            as_graphs(self.pyg.HeteroData())
         with pytest.raises(GeoGAEError, match="a Batch holds many graphs"):
             as_graph(batch)
 

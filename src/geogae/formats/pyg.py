@@ -35,7 +35,7 @@ def from_pyg(
     the name. An arc without its reverse and an ``edge_weight`` other than 1 are errors unless the policy says
     otherwise, see :mod:`geogae.formats.simplify`.
     """
-    if not hasattr(data, "edge_index"):
+    if not hasattr(data, "edge_index"):  # a HeteroData
         raise GeoGAEError(f"{type(data).__name__} has nodes and edges of several types; give data.to_homogeneous()")
     if "ptr" in data:
         raise GeoGAEError("a Batch holds many graphs; read it with geogae.formats.as_graphs")
@@ -78,7 +78,12 @@ def to_pyg(graph: Graph) -> Any:
     return data
 
 
-PYG = ObjectKind("a torch_geometric Data", lambda obj: instance_of(obj, "torch_geometric.data", "Data"), from_pyg)
+def _is_data(obj: Any) -> bool:
+    """Also of several types of nodes, which :func:`from_pyg` refuses in one line."""
+    return any(instance_of(obj, "torch_geometric.data", name) for name in ("Data", "HeteroData"))
+
+
+PYG = ObjectKind("a torch_geometric Data", _is_data, from_pyg)
 
 
 def _array(tensor: Any) -> NDArray[Any]:
