@@ -7,7 +7,7 @@ python benchmarks/latent.py sample MUTAG
 python benchmarks/latent.py fit QM9 --model runs/qm9 --core-minutes 30     # a model of training molecules, and a prior
 python benchmarks/latent.py sample QM9 --model runs/qm9
 python benchmarks/latent.py choose --count 40000 --core-minutes 4          # settings side by side, validation molecules
-python benchmarks/latent.py optimise --model runs/qm9
+python benchmarks/latent.py optimise --model runs/qm9 --seeds 0,1,2 [--scores qed --searches search]
 python benchmarks/latent.py pictures --model runs/qm9                      # those of docs/latent.md
 """
 
@@ -47,6 +47,8 @@ def main() -> None:
     parser.add_argument("--z", action="store_true", help="classify from the whole z of the preset's model, too")
     parser.add_argument("--model", type=Path, help="a saved model with a prior")
     parser.add_argument("--count", type=int, help="graphs or draws, if not all")
+    parser.add_argument("--scores", default="qed,plogp", help="that are optimised")
+    parser.add_argument("--searches", default="search,CMA-ES alone", help="that are compared with random draws")
     parser.add_argument("--core-minutes", type=float, default=30.0, help="budget of the prior")
     options = parser.parse_args()
     where = provenance()
@@ -144,7 +146,7 @@ def sample(options: argparse.Namespace, seed: int) -> Iterable[dict[str, Any]]:
 def optimise(options: argparse.Namespace, seed: int) -> Iterable[dict[str, Any]]:
     from geogae.benchmark.tasks import optimise
 
-    return optimise.run(GeoGAE.load(options.model), seed)
+    return optimise.run(GeoGAE.load(options.model), seed, options.scores.split(","), options.searches.split(","))
 
 
 def pictures(options: argparse.Namespace, seed: int) -> Iterable[dict[str, Any]]:

@@ -59,7 +59,7 @@ def headline(rows: Sequence[Row]) -> str:
     lines += [
         line("**`refined`, the default**", "none", lambda data: f"**{_f1(ours[data])}**"),
         line("… graphs without any error [%]", "none", lambda data: _percent(ours[data].exact)),
-        line("… CPU time, fit and test", "", lambda data: f"{ours[data].cpu_seconds:.2g} s"),
+        line("… CPU time, fit and test", "", lambda data: _seconds(ours[data].cpu_seconds)),
         line("… clouds in this time", "", lambda data: ours[data].clouds or "not known"),
     ]
     text = table(["F1 [%] of test graphs", "side information", *(row.data for row in ours.values())], lines)
@@ -121,6 +121,10 @@ def _f1(row: Row | None) -> str:
 
 def _percent(spread: Any) -> str:
     return "–" if spread is None else f"{100 * spread.mean:.1f}"
+
+
+def _seconds(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
 def _seeds(rows: Sequence[Row]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,19 +13,25 @@ from geogae.latent import scores
 from geogae.latent.optimisation import TOP
 
 CALLS, RANDOM_CALLS, STARTS = 2000, 10_000, 200
+SEARCHES: dict[str, dict[str, bool]] = {
+    "search": {},
+    "CMA-ES alone": {"changes": False, "surrogate": False},
+}
 
 
-def run(model: GeoGAE, seed: int, names: tuple[str, ...] = ("qed", "plogp")) -> Iterator[dict[str, Any]]:
+def run(
+    model: GeoGAE, seed: int, names: Sequence[str] = ("qed", "plogp"), searches: Sequence[str] = tuple(SEARCHES)
+) -> Iterator[dict[str, Any]]:
     graphs, _ = qm9.qm9()
     train, _, _ = qm9.parts(len(graphs))
     start = [graphs[i] for i in np.random.default_rng(seed).choice(train, STARTS, replace=False)]
     drawn = model.sample(RANDOM_CALLS, seed=seed, only_valid=True, keep_rules=True)
     for name in names:
-        for method, parts in (("search", True), ("CMA-ES alone", False)):
-            found = model.optimise(name, CALLS, start, seed=seed, keep_rules=True, changes=parts, surrogate=parts)
-            yield _result(name, method, seed, found.calls, [one.score for one in found.best])
-        yield _result(name, "random draws", seed, RANDOM_CALLS, _scored(name, drawn))
         yield _result(name, "start", seed, STARTS, _scored(name, start))
+        yield _result(name, "random draws", seed, RANDOM_CALLS, _scored(name, drawn))
+        for search in searches:
+            found = model.optimise(name, CALLS, start, seed=seed, keep_rules=True, **SEARCHES[search])
+            yield _result(name, search, seed, found.calls, [one.score for one in found.best])
 
 
 def _scored(name: str, graphs: list[Any]) -> list[float]:
