@@ -30,7 +30,6 @@ from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 
 MASK_WEIGHT = 0.5
-NORM_WEIGHT = 0.2
 BORDER = 256  # hidden width of the two nets that make what lies beyond the ends of a diagonal
 
 
@@ -177,6 +176,7 @@ class ReGAE(TrainedAutoencoder[Blocks]):
         encoder_hidden, decoder_hidden: widths of the hidden layers of the two cells.
         block: B.
         edge_weight: p, the weight of pairs that are edges; pairs that are none have 1 - p.
+        norm_weight: of the norm of the last embeddings in the loss. Where a graph is one block, they hold z itself.
         permutations: random numberings in which each training graph is shown; ties in
             the node order depend on them; 1 shows it as it is given.
     """
@@ -192,6 +192,7 @@ class ReGAE(TrainedAutoencoder[Blocks]):
         decoder_hidden: Sequence[int] = (2048,),
         block: int = 4,
         edge_weight: float = 0.5,
+        norm_weight: float = 0.2,
         permutations: int = 10,
         attributes: str = "ignored",
         lr: float = 3e-4,
@@ -220,9 +221,11 @@ class ReGAE(TrainedAutoencoder[Blocks]):
                 check_number(name, width, int, 1)
         check_number("block", block, int, 1)
         check_number("edge_weight", edge_weight, float, 0, 1)
+        check_number("norm_weight", norm_weight, float, 0)
         check_number("permutations", permutations, int, 1)
         self.encoder_hidden, self.decoder_hidden = tuple(encoder_hidden), tuple(decoder_hidden)
-        self.block, self.edge_weight, self.permutations = block, edge_weight, permutations
+        self.block, self.permutations = block, permutations
+        self.edge_weight, self.norm_weight = edge_weight, norm_weight
 
     def build(self, nodes: int | None = None) -> Network:
         return Network(self.latent_dim, self.block, self.encoder_hidden, self.decoder_hidden)
@@ -286,7 +289,7 @@ class ReGAE(TrainedAutoencoder[Blocks]):
         of_mask = _average(w, masks / cells)
         norm = (last.square().sum() + 1e-12).sqrt()
         total = self.edge_weight * on_edges + (1 - self.edge_weight) * elsewhere
-        total = total + MASK_WEIGHT * of_mask + NORM_WEIGHT * norm
+        total = total + MASK_WEIGHT * of_mask + self.norm_weight * norm
         parts = {"edges": on_edges, "rest": elsewhere, "mask": of_mask, "norm": norm}
         return {"total": total} | {name: part.detach() for name, part in parts.items()}
 
