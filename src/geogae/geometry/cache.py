@@ -35,6 +35,7 @@ class Fit(NamedTuple):
     balls: NDArray[np.float32]  # (n, d), posed
     steps: int
     tries: int
+    checked: bool = False  # whether the fit itself has found that no pair is wrong
 
     def to_bytes(self) -> bytes:
         header = np.array([(*self.balls.shape, self.steps, self.tries)], dtype=_HEADER).tobytes()

@@ -216,7 +216,7 @@ class _Fitter:
         fits: dict[bytes, Fit] = {}
         with closing(self.fit(topologies, dim)) as coming:
             for key, fit in coming:
-                if wrong_pairs(fit.balls, topologies[key]):
+                if not fit.checked and wrong_pairs(fit.balls, topologies[key]):
                     return key, fits
                 fits[key] = fit
         return None, fits
@@ -304,7 +304,9 @@ def _report(
     with a model they mean nothing.
     """
     topologies = {form.key: form.topology for form in forms}
-    wrong = {key for key, topology in topologies.items() if wrong_pairs(fits[key].balls, topology)}
+    wrong = {
+        key for key, topology in topologies.items() if not fits[key].checked and wrong_pairs(fits[key].balls, topology)
+    }
     if wrong:
         inexact = [i for i, form in enumerate(forms) if form.key in wrong]
         names = ", ".join(graphs[i].name or f"#{i}" for i in inexact[:5]) + (", …" if len(inexact) > 5 else "")

@@ -49,7 +49,7 @@ def fit_all_quickly(topologies: Mapping[bytes, Graph], dim: int, recipe: Recipe,
         halt[0] = True  # interrupted: the other threads can stop
     bounds = pairwise(first_node.tolist())
     return {
-        key: Fit(balls[begin:end], taken, 1)
+        key: Fit(balls[begin:end], taken, 1, checked=True)
         for key, taken, (begin, end) in zip(small, steps.tolist(), bounds, strict=True)
         if taken >= 0
     }
