@@ -51,6 +51,7 @@ HEAVIEST = 20.0  # weight of a guess late on the way, at most
 PROBES = 8  # random directions that estimate a divergence
 AT_ONCE = 4096  # vectors
 RESTARTS = (0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93)  # times to which draws go back with fresh noise
+FRESH = 1.1  # deviation of the noise of a restart: guesses are too narrow, and this makes up for it
 CHANGES = (0.3, 0.45, 0.6, 0.7)  # times to which a change goes back
 RESTART_STEPS = 12  # of the equation from time 0 on, in a restart: fresh noise hides the errors of long steps
 MEET = 0.6  # time at which the ends of a path are joined: 0 is the normal distribution, 1 is z
@@ -180,14 +181,14 @@ class FlowPrior(Prior):
     ) -> NDArray[np.float32]:
         """z (N, m) that go back to each of some times with fresh noise, and forwards again (Xu et al. 2023).
 
-        This corrects part of the earlier error of the integration. The noise has the deviation ``temperature``, as the
-        normal vectors of the draws have.
+        This corrects part of the earlier error of the integration. ``temperature`` scales the noise, as it scales the
+        normal vectors of the draws.
         """
         found = np.asarray(z, np.float32)
         for time in times:
             left = 1 - (1 - BLUR) * time  # deviation of the noise at this time; t · BLUR of it is there already
-            fresh = math.sqrt(left**2 - (time * BLUR) ** 2)
-            points = time * self._numbers(found) + temperature * fresh * rng.standard_normal(found.shape)
+            fresh = temperature * FRESH * math.sqrt(left**2 - (time * BLUR) ** 2)
+            points = time * self._numbers(found) + fresh * rng.standard_normal(found.shape)
             with _quick(len(points)):
                 found = self._forwards(points, _times(RESTART_STEPS, time), given, guidance)
         return found
