@@ -245,6 +245,14 @@ def test_only_what_true_graphs_have_is_measured():
     }
 
 
+def test_rmse_of_other_columns_is_that_of_nothing_decoded():
+    true = Graph(2, [(0, 1)], node_continuous=[[1.0, 2.0], [3.0, 4.0]])
+    lost = metrics.attributes([true], [None])["node_rmse"]
+    for wide in (1, 3):
+        other = Graph(2, [(0, 1)], node_continuous=np.ones((2, wide)))
+        assert metrics.attributes([true], [other])["node_rmse"] == pytest.approx(lost)
+
+
 def test_rmse_by_hand():
     """Columns are as they are; a node that did not come back is as wrong as the average over all true ones."""
     one = Graph(2, node_continuous=[[0.0, 10.0], [2.0, 10.0]])

@@ -12,7 +12,7 @@ from matplotlib.collections import LineCollection, PatchCollection
 
 from geogae import GeoGAEError, Graph, HyperballCloud, fit_clouds
 from geogae.molecule_plots import _drawn_pair, _lines, plot_molecules
-from geogae.plots import ALARM, PALETTE, layout, plot_clouds, save_figure
+from geogae.plots import ALARM, PALETTE, layout, plot_clouds, plot_reconstructions, save_figure
 
 STAR = Graph(6, [(0, i) for i in range(1, 6)], name="star")
 RING = Graph(7, [(i, (i + 1) % 7) for i in range(7)], name="ring", node_categorical=[8, 6, 6, 6, 6, 6, 6])
@@ -137,7 +137,7 @@ def test_what_is_said_and_marked() -> None:
     right = _drawn_pair(aspirin, carbon)[1]
     assert ([a.GetSymbol() for a in right.molecule.GetAtoms()], right.atoms) == (["C", "F"], [0])  # hydrogens count
 
-    assert _drawn_pair(aspirin, None)[1][:3] == (None, False, "lost")
+    assert _drawn_pair(aspirin, None)[1][:3] == (None, False, "cannot be encoded")
     left, right = _drawn_pair(FIVE_BONDS, aspirin)
     assert left.legend == f"6 atoms, {said}" and right.legend == f"differs: {ASPIRIN}"
     left, right = _drawn_pair(FIVE_BONDS, Graph(1, node_categorical=[500]))  # which has no picture at all
@@ -178,3 +178,19 @@ def test_molecules_that_cannot_be_drawn_or_saved(tmp_path: Path) -> None:
         with pytest.raises(GeoGAEError, match=said):
             plot_molecules(pairs, tmp_path / name, **options)
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("old.png", b"old")]
+
+
+def test_names_are_no_formulas(tmp_path: Path) -> None:
+    from geogae.cli.grid import plot_grid
+
+    graph = Graph(2, [(0, 1)], name=r"a $\frac$ b")
+    plot_grid([graph] * 9, tmp_path / "grid.png", [graph.name] * 9)
+    plot_reconstructions([(graph, graph), (graph, None)], tmp_path / "back.png")
+
+
+def test_categories_that_are_no_molecules_are_drawn_as_graphs(tmp_path: Path) -> None:
+    from geogae.cli.grid import plot_grid
+
+    graph = Graph(2, [(0, 1)], node_categorical=np.ones((2, 4), int), edge_categorical=[[1]])
+    plot_grid([graph], tmp_path / "grid.png")
+    assert (tmp_path / "grid.png").stat().st_size > 1000

@@ -9,7 +9,7 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -65,7 +65,8 @@ def _locked(file: IO[bytes]) -> Iterator[None]:
     except ImportError:  # Windows
         yield
         return
-    fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed
     yield
 
 

@@ -220,7 +220,8 @@ def _rmse(pairs: list[tuple[Graph, Graph | None]], kind: str) -> float:
     for true, decoded in pairs:
         true_ids, wanted = _keyed(true, field, true, decoded or true)
         estimate = np.broadcast_to(mean, (len(true_ids), len(mean))).astype(np.float64)
-        if decoded is not None and _rows(decoded, field) is not None:
+        rows = None if decoded is None else _rows(decoded, field)
+        if decoded is not None and rows is not None and rows.shape[1] == usual:
             decoded_ids, found = _keyed(decoded, field, true, decoded)
             _, i, j = np.intersect1d(true_ids, decoded_ids, assume_unique=True, return_indices=True)
             estimate[i] = found[j]

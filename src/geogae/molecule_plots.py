@@ -67,7 +67,7 @@ def _drawn_pair(true: Graph, back: Graph | None) -> tuple[_Drawn, _Drawn]:
     if fault:
         left = _Drawn(original, False, f"{name}, not a valid molecule: {fault}", ALARM, _at_fault(original))
     if back is None:
-        return left, _Drawn(None, False, "lost", ALARM)
+        return left, _Drawn(None, False, "cannot be encoded", ALARM)
     molecule, found, fault = _read_molecule(back)
     if molecule is None:
         return left, _Drawn(None, False, f"not a valid molecule: {fault}", ALARM)

@@ -90,6 +90,11 @@ def layout(graph: Graph) -> NDArray[np.float64]:
     return np.array([relaxed[i] for i in range(graph.n)])
 
 
+def literal(text: str) -> str:
+    """The text as it is: a dollar sign starts no formula."""
+    return text.replace("$", r"\$")
+
+
 def draw_graph(axes: Axes, graph: Graph, positions: NDArray[np.floating], colours: Colours) -> None:
     """Nodes and edges at the given positions."""
     _draw_edges(axes, positions[graph.edges], graph.n)
@@ -98,7 +103,7 @@ def draw_graph(axes: Axes, graph: Graph, positions: NDArray[np.floating], colour
     axes.scatter(x, y, s=size, c=colours, edgecolors="white", linewidths=0.7, zorder=3)
     _frame(axes, positions, np.full(graph.n, 0.06 * np.ptp(positions, axis=0).max() + 0.02))
     nodes, edges = (f"{k:,} {word}{'s' * (k != 1)}" for k, word in ((graph.n, "node"), (len(graph.edges), "edge")))
-    axes.set_title(f"{graph.name or 'graph'}\n{nodes}, {edges}", fontsize=9, color=INK)
+    axes.set_title(f"{literal(graph.name or 'graph')}\n{nodes}, {edges}", fontsize=9, color=INK)
 
 
 # -- a cloud ----------------------------------------------------------------------------------------------------
@@ -263,11 +268,11 @@ def plot_reconstructions(
             segments = [both[[i, j]] for i, j in sorted(edges)]
             right.add_collection(LineCollection(segments, colors=ALARM, linestyles=style, linewidths=1.6, zorder=1))
         wrong = len(found ^ wanted)
-        left.set_title(true.name or f"{true.n} nodes", fontsize=9)
+        left.set_title(literal(true.name or f"{true.n} nodes"), fontsize=9)
         verdict = (
             "exact" if not wrong and true.n == decoded.n else f"{wrong} edges wrong, {decoded.n - true.n:+d} nodes"
         )
-        verdict = "too large" if back is None else verdict
+        verdict = "cannot be encoded" if back is None else verdict
         right.set_title(f"from z: {verdict}", fontsize=9, color=ALARM if verdict != "exact" else INK)
     for panel in panels[len(pairs) :].flat:
         panel.set_axis_off()

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +84,5 @@ def _rows_done(rows: Path, note: Path, about: dict[str, Any], width: int) -> int
 
 def _stored(rows: Path, width: int) -> Iterator[NDArray[np.float32]]:
     with rows.open("rb") as file:
-        first = file.read(4 * width * BLOCK)
-        for content in chain([first], iter(lambda: file.read(4 * width * BLOCK), b"")) if first else ():
+        while content := file.read(4 * width * BLOCK):
             yield np.frombuffer(content, "<f4").reshape(-1, width)

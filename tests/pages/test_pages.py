@@ -156,6 +156,9 @@ def test_explore_on_the_command_line(run: Run, model: GeoGAE) -> None:
     assert (code, out) == (0, "") and "open it in a browser" in err
     assert len(data(Path("map.html").read_text(encoding="utf-8"), "graphs")["names"]) == 5  # type: ignore[arg-type]
     assert run("explore", "model", "graphs.jsonl", "--sample", 50).code == 2
+    Path("values.csv").write_text("a,a\n" + "1,2\n" * 12)
+    assert "two columns of one name" in run("explore", "model", "graphs.jsonl", "--values", "values.csv").err
+    assert "bonds are given without elements" in run("explore", "model", "graphs.jsonl", "--bonds", "1,2").err
     Path("values.csv").write_text("a\n1\n")
     assert "1 lines of numbers" in run("explore", "model", "graphs.jsonl", "--values", "values.csv").err
     assert "suffix must be .html" in run("explore", "model", "graphs.jsonl", "-o", "map.png").err

@@ -96,8 +96,8 @@ class Block:
         for column, numbers in enumerate(self.columns(graph).numbers.T):
             if (far := np.abs(numbers) > FAR).any():
                 value = getattr(graph, f"{self.kind}_continuous")[far, column][0]
-                known = f"{self.mean[column]:.3g} ± {self.scale[column]:.3g}"
-                return f"{self.kind}_continuous column {column} holds {value:.3g}; in training it was {known}"
+                trained = f"{self.mean[column]:.3g} ± {self.scale[column]:.3g}"
+                return f"{self.kind}_continuous column {column} holds {value:.3g}; in training it was {trained}"
         return None
 
     def features(self, columns: Columns) -> NDArray[np.float32]:

@@ -16,7 +16,7 @@ from geogae.benchmark.paper import paper
 from geogae.benchmark.plan import SPLITS
 from geogae.benchmark.summary import Row, method_place
 from geogae.benchmark.tables import ENOUGH, sweeps
-from geogae.plots import INK, LINE, PALETTE, save_figure
+from geogae.plots import INK, LINE, PALETTE, literal, save_figure
 
 MARKERS = "osD^vP*Xhp"
 HOLLOW = "hollow: with side information"
@@ -51,8 +51,8 @@ def plot_f1(rows: Sequence[Row]) -> Figure:
             if (printed := paper().geogae(dataset).mean) is not None:
                 axes.hlines(printed, x - 0.42, x + 0.42, color=INK, lw=1, ls="--")
         _finish(axes, f"{split} split", ylabel="F1 [%]", ylim=(0, 103))
-    panels[-1].set_xticks(range(len(data)), [_literal(name).replace(" (", "\n(") for name in data], fontsize=8)
-    handles = [Line2D([], [], **style, label=_literal(name)) for name, style in methods.items()]
+    panels[-1].set_xticks(range(len(data)), [literal(name).replace(" (", "\n(") for name in data], fontsize=8)
+    handles = [Line2D([], [], **style, label=literal(name)) for name, style in methods.items()]
     handles.append(Line2D([], [], color=INK, lw=1, ls="--", label="paper's GeoGAE"))
     _explain(figure, handles, HOLLOW)
     return figure
@@ -75,7 +75,7 @@ def plot_sizes(rows: Sequence[Row]) -> Figure:
             marker=markers[one.name],
             ls="-" if one.split == SPLITS[0] else ":",
             ms=4,
-            label=_literal(f"{one.data}, {one.name}{f', {one.split}' * (one.split != SPLITS[0])}"),
+            label=literal(f"{one.data}, {one.name}{f', {one.split}' * (one.split != SPLITS[0])}"),
         )
     ticks = sorted({row.m or 0 for sweep in swept for row in sweep})
     axes.set_xscale("log")
@@ -101,8 +101,8 @@ def plot_time(rows: Sequence[Row]) -> Figure:
             axes.plot(row.cpu_seconds, 100 * row.f1.mean, **style)
     axes.set_xscale("log")
     _finish(axes, f"F1 against time, {split} split", xlabel="CPU seconds of a run", ylabel="F1 [%]", ylim=(0, 103))
-    handles = [Line2D([], [], color=colour, lw=4, label=_literal(data)) for data, colour in colours.items()]
-    handles += [Line2D([], [], **{**style, "color": LINE}, label=_literal(name)) for name, style in methods.items()]
+    handles = [Line2D([], [], color=colour, lw=4, label=literal(data)) for data, colour in colours.items()]
+    handles += [Line2D([], [], **{**style, "color": LINE}, label=literal(name)) for name, style in methods.items()]
     _explain(figure, handles, HOLLOW)
     return figure
 
@@ -119,11 +119,6 @@ def _methods(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
         name: {"marker": markers[name], "color": colours[name], "markerfacecolor": faces[name], "ls": "", "ms": 5}
         for name in colours
     }
-
-
-def _literal(text: str) -> str:
-    """As it is: a dollar sign starts no formula."""
-    return text.replace("$", r"\$")
 
 
 def _by_turns(names: Iterable[str], choices: Sequence[str]) -> dict[str, str]:

@@ -16,10 +16,11 @@ LIBRARIES = ("torch", "numpy", "scipy", "numba", "networkx", "scikit-learn")
 
 
 def provenance() -> dict[str, Any]:
-    """Ask when a program starts: a long run is of the code that it loaded, whatever is committed meanwhile."""
+    """Call this at the start: a long run uses the code that was loaded then, even if something is committed later."""
+    ours = bool(_git("ls-files", "--error-unmatch", "--", Path(__file__).name))  # not another repository around us
     return {
-        "commit": _git("rev-parse", "--short", "HEAD") or None,
-        "modified": bool(_git("status", "--porcelain", "--", ":/src", ":/benchmarks/*.py")),
+        "commit": (ours and _git("rev-parse", "--short", "HEAD")) or None,
+        "modified": ours and bool(_git("status", "--porcelain", "--", ":/src", ":/benchmarks/*.py")),
         "versions": {"python": platform.python_version(), "geogae": __version__, **_versions()},
         "machine": {"processor": _processor(), "cores": cores(), "system": platform.system()},
         "when": now(),

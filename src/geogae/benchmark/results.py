@@ -46,7 +46,10 @@ def read_file(path: Path) -> dict[Run, dict[str, Any]]:
 
 
 def compact(path: Path) -> int:
-    """Drop lines that a newer one of the same run replaces; how many. Not while a benchmark runs."""
+    """Drop lines that a newer one of the same run replaces, and those that are no results; how many.
+
+    Not while a benchmark runs.
+    """
     kept, lines = read_file(path).values(), sum(1 for line in path.read_bytes().split(b"\n") if line.strip())
     with atomic_path(path) as temporary:
         temporary.write_text("".join(json.dumps(entry) + "\n" for entry in kept), encoding="utf-8")

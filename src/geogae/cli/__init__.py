@@ -76,7 +76,8 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, whereve
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="surrogateescape")  # names of files need not be UTF-8; they go out as they came
+        utf8 = "utf-8" if os.name == "nt" else None  # tables have signs that Windows's own encodings lack
+        sys.stdout.reconfigure(encoding=utf8, errors="surrogateescape")  # file names go out as they came
     with _log_on_stderr():
         code = _run(arguments)
     sys.exit(code)

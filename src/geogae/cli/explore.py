@@ -67,7 +67,7 @@ def explore(
         projection=projection,
         title=title or f"{name} · {run.name}",
         values=table,
-        elements=elements.split(",") if elements else None,
+        elements=[symbol.strip() for symbol in elements.split(",")] if elements else None,
         bonds=whole_numbers(bonds, "--bonds") if bonds else None,
         seed=seed,
         progress=True,
@@ -78,7 +78,7 @@ def explore(
 def read_values(path: Path, count: int) -> dict[str, list[float]]:
     """Columns of numbers by their names; an empty cell is not known."""
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             names, *rows = [row for row in csv.reader(file) if row] or [[]]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise GeoGAEError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
@@ -87,6 +87,8 @@ def read_values(path: Path, count: int) -> dict[str, list[float]]:
             f"{path} has {len(rows)} lines of numbers below the names; give one for each of {count} graphs"
         )
     table: dict[str, list[float]] = {name.strip(): [] for name in names}
+    if len(table) < len(names):
+        raise GeoGAEError(f"{path} has two columns of one name; rename one of them")
     for line, row in enumerate(rows, 2):
         if len(row) != len(names):
             raise GeoGAEError(f"{path}:{line} has {len(row)} cells; the line of names has {len(names)}")

@@ -62,7 +62,7 @@ def optimise(
                     "history": found.history})  # fmt: skip
     if output is not None or not as_json:
         write_graphs([one.graph for one in best], output, values)
-    if plot is not None:
+    if plot is not None and best:
         plot_grid([one.graph for one in best], plot, values)
     log.info("%d calls, best %s, mean of the ten best %.4g", found.calls, values[0] if values else "none", found.top)
     if not best:

@@ -73,7 +73,7 @@ def _report_run(
         history=_history(run),
         dataset=Path(dataset).stem if Path(dataset).suffix else dataset,
         name=title or run.name,
-        elements=elements.split(",") if elements else None,
+        elements=[symbol.strip() for symbol in elements.split(",")] if elements else None,
         bonds=whole_numbers(bonds, "--bonds") if bonds else None,
         sweep=whole_numbers(sweep, "--sweep", least=1) if sweep else None,
     )

@@ -72,7 +72,7 @@ def _property(name: str, graphs: list) -> list[float]:  # type: ignore[type-arg]
             values.append(float(function(one)))
         except (Exception, SystemExit) as error:  # whatever a function of the user's raises
             what = f"{type(error).__name__}: {error}"
-            raise GeoGAEError(f"--property {name} raised {what}, of graph {index}: mend it, or leave it out") from None
+            raise GeoGAEError(f"--property {name} raised {what}, of graph {index}: fix it, or leave it out") from None
     return values
 
 

@@ -161,7 +161,7 @@ def in_words(scores: dict[str, float]) -> dict[str, str]:
 
 
 def _folder(preset: str, data: str | None) -> Path:
-    """The default folder of a run: no two presets, and no two files, share one."""
+    """The default folder of a run, named after the preset and the data."""
     name = Path(preset).stem if preset.endswith(".toml") else preset.lower()
     return Path("runs") / (name if data is None else f"{name}-{Path(data).stem}")
 

@@ -17,6 +17,7 @@ from geogae.datasets.registry import DataSet, Root
 from geogae.datasets.store import cached, state_of
 from geogae.errors import GeoGAEError
 from geogae.formats.chem import from_smiles
+from geogae.formats.optional import require
 from geogae.formats.packed import Packed
 from geogae.formats.simplify import Policy
 from geogae.graph import Graph
@@ -84,6 +85,7 @@ def read(files: list[Path]) -> Packed:
     """All molecules, named QM9/0, QM9/1, …; those that RDKit refuses are counted in the report."""
     if not files:
         raise GeoGAEError("QM9 comes with the package qm9pack: pip install 'geogae[chem]'")
+    require("rdkit.Chem", "chem")
     graphs: list[Graph] = []
     refused: list[str] = []
     with progress_bar("reading QM9 (once)", sum(file.stat().st_size for file in files), size=True) as advance:

@@ -41,7 +41,7 @@ def from_networkx(
     position = {node: index for index, node in enumerate(ids)}
     records = list(graph.edges(data=True))
     pairs = np.array([(position[u], position[v]) for u, v, _ in records], dtype=np.int64).reshape(-1, 2)
-    nodes = {f"node {node!r}": data for node, data in graph.nodes(data=True)}
+    nodes = [(f"node {node!r}", data) for node, data in graph.nodes(data=True)]
     edges = [(f"edge ({u!r}, {v!r})", data) for u, v, data in records]
     weighted = "weight" not in (*(edge_categorical or ()), *(edge_continuous or ()))
     name = graph.graph.get("name")
@@ -51,8 +51,8 @@ def from_networkx(
         arcs=graph.is_directed(),
         weight=_objects([data.get("weight", 1) for _, data in edges]) if weighted else None,
         origin=Origin(node=ids.__getitem__),
-        node_categorical=_columns(list(nodes.items()), node_categorical, "categorical"),
-        node_continuous=_columns(list(nodes.items()), node_continuous, "continuous"),
+        node_categorical=_columns(nodes, node_categorical, "categorical"),
+        node_continuous=_columns(nodes, node_continuous, "continuous"),
         edge_categorical=_columns(edges, edge_categorical, "categorical"),
         edge_continuous=_columns(edges, edge_continuous, "continuous"),
         label=None if label is None else graph.graph.get(label),
@@ -103,9 +103,7 @@ def _columns(
 
 
 def _objects(values: list[Any]) -> NDArray[np.object_]:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def _records(count: int, **blocks: NDArray[Any] | None) -> list[dict[str, list[Any]]]:

@@ -42,6 +42,8 @@ def chemistry_of(
     ``elements`` are the symbols that the categories 0, 1, … of nodes stand for, ``bonds`` RDKit's types for those of
     edges. Without them the categories must be atomic numbers and bond types already.
     """
+    if bonds is not None and elements is None:
+        raise GeoGAEError("bonds are given without elements; give both")
     if elements is not None:
         table = require("rdkit.Chem", "chem").GetPeriodicTable()
         try:

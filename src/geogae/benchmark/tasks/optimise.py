@@ -13,7 +13,7 @@ from geogae.latent import scores
 from geogae.latent.optimisation import TOP
 
 CALLS, RANDOM_CALLS, STARTS = 2000, 10_000, 200
-SEARCHES: dict[str, dict[str, bool]] = {
+SEARCHES: dict[str, dict[str, Any]] = {
     "search": {},
     "CMA-ES alone": {"changes": False, "surrogate": False},
 }

@@ -43,6 +43,9 @@ function makeSearch(box, list) {
     if (event.key === "Escape") {
       close();
       box.value = "";
+      found = [];
+      list.replaceChildren();
+      byId("status").textContent = "";
       map.lit = null;
       map.draw();
     } else if (keys[event.key] && last >= 0) {
