@@ -149,14 +149,24 @@ loaded, compiled = (sum(counter.values()) for counter in descend.stats[1:])
 print(loaded, compiled, steps, centers.tobytes().hex(), raw.tobytes().hex())
 """
 
+WHOLE_FIT = """
+from geogae import datasets, fit_clouds
+from geogae.geometry.quick import fit_quickly
+
+clouds = fit_clouds(datasets.load("MUTAG")[:10], 3, cache=False)
+loaded, compiled = (sum(counter.values()) for counter in fit_quickly.stats[1:])
+print(loaded, compiled, sum(cloud.steps for cloud in clouds), *(cloud.balls.tobytes().hex() for cloud in clouds))
+"""
+
 
 @pytest.mark.slow  # starts several Python processes
-def test_a_process_that_compiles_rounds_as_one_that_loads_does(tmp_path: Path) -> None:
+@pytest.mark.parametrize("script", [DESCEND, WHOLE_FIT], ids=["descend", "whole fit"])
+def test_a_process_that_compiles_rounds_as_one_that_loads_does(tmp_path: Path, script: str) -> None:
     """To the last bit: else the first run of a new installation gives other clouds than all later ones."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "OMP_NUM_THREADS": "1"}
     first, second = (
         subprocess.run(
-            [sys.executable, "-c", DESCEND], env=environment, capture_output=True, text=True, check=True
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
         ).stdout.split()
         for _ in range(2)
     )
