@@ -51,7 +51,6 @@ HEAVIEST = 20.0  # weight of a guess late on the way, at most
 PROBES = 8  # random directions that estimate a divergence
 AT_ONCE = 4096  # vectors
 RESTARTS = (0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93)  # times to which draws go back with fresh noise
-FRESH = 1.1  # deviation of the noise of a restart: guesses are too narrow, and this makes up for it
 CHANGES = (0.3, 0.45, 0.6, 0.7)  # times to which a change goes back
 RESTART_STEPS = 12  # of the equation from time 0 on, in a restart: fresh noise hides the errors of long steps
 MEET = 0.6  # time at which the ends of a path are joined: 0 is the normal distribution, 1 is z
@@ -187,7 +186,7 @@ class FlowPrior(Prior):
         found = np.asarray(z, np.float32)
         for time in times:
             left = 1 - (1 - BLUR) * time  # deviation of the noise at this time; t · BLUR of it is there already
-            fresh = temperature * FRESH * math.sqrt(left**2 - (time * BLUR) ** 2)
+            fresh = temperature * math.sqrt(left**2 - (time * BLUR) ** 2)
             points = time * self._numbers(found) + fresh * rng.standard_normal(found.shape)
             with _quick(len(points)):
                 found = self._forwards(points, _times(RESTART_STEPS, time), given, guidance)
