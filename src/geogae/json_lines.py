@@ -66,8 +66,12 @@ def _locked(file: IO[bytes]) -> Iterator[None]:
         yield
         return
     with suppress(OSError):  # a file system without locks
-        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed
-    yield
+        fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_UN)  # not left to closing: a process forked meanwhile has the file open, too
 
 
 def _refuse(constant: str) -> Any:
