@@ -237,8 +237,8 @@ def test_unknown_categories_are_named_and_have_no_code(graph: Graph, said: str) 
 def test_a_number_far_from_training_is_named() -> None:
     """Decoded, it would take the precision of the numbers beside it."""
     block = Block.of("node", [Graph(3, node_continuous=[[1.0], [2.0], [3.0]])])
-    assert block.unknown(Graph(2, node_continuous=[[0.0], [500.0]])) is None
-    far = block.unknown(Graph(2, node_continuous=[[0.0], [1e7]]))
+    assert block.far(Graph(2, node_continuous=[[0.0], [500.0]])) is None
+    far = block.far(Graph(2, node_continuous=[[0.0], [1e7]]))
     assert far == "node_continuous column 0 holds 1e+07; in training it was 2 ± 0.816"
 
 

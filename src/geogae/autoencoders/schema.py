@@ -86,16 +86,20 @@ class Block:
         return None
 
     def unknown(self, graph: Graph) -> str | None:
-        """Which category of a graph no training graph had, or which number is far from all of training; or None."""
+        """Which category of a graph no training graph had, or None."""
         for column, codes in enumerate(self.columns(graph).codes.T):
             if (codes < 0).any():
                 value = getattr(graph, f"{self.kind}_categorical")[codes < 0, column][0]
                 known = self.categories[column]
                 listed = ", ".join(map(str, known[:_LISTED])) + ", …" * (len(known) > _LISTED)
                 return f"{self.kind}_categorical column {column} holds {value}; the model knows {listed or 'none'}"
+        return None
+
+    def far(self, graph: Graph) -> str | None:
+        """Which number of a graph is far from all of training, or None."""
         for column, numbers in enumerate(self.columns(graph).numbers.T):
-            if (far := np.abs(numbers) > FAR).any():
-                value = getattr(graph, f"{self.kind}_continuous")[far, column][0]
+            if (beyond := np.abs(numbers) > FAR).any():
+                value = getattr(graph, f"{self.kind}_continuous")[beyond, column][0]
                 trained = f"{self.mean[column]:.3g} ± {self.scale[column]:.3g}"
                 return f"{self.kind}_continuous column {column} holds {value:.3g}; in training it was {trained}"
         return None
@@ -151,8 +155,12 @@ class Schema:
         return self.node.why_not(graph) or self.edge.why_not(graph)
 
     def unknown(self, graph: Graph) -> str | None:
-        """Which attribute of a graph is unlike those of training, or None."""
+        """Which category of a graph no training graph had, or None."""
         return self.node.unknown(graph) or self.edge.unknown(graph)
+
+    def lossy(self, graph: Graph) -> str | None:
+        """Which attribute of a graph may not come back, being unknown or far from those of training; or None."""
+        return self.unknown(graph) or self.node.far(graph) or self.edge.far(graph)
 
     @property
     def continuous(self) -> bool:

@@ -82,8 +82,8 @@ class Attributes(SlotFeature):
         return feature
 
     def lossy(self, core: Graph) -> str | None:
-        if unknown := self.schema.unknown(core):
-            return unknown
+        if unlike := self.schema.lossy(core):
+            return unlike
         if self.edge.width and (most := earlier_neighbours(core)) > self.edges:
             return f"a node has edges to {most} earlier ones; the model has places for the attributes of {self.edges}"
         return None

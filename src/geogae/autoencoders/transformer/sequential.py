@@ -325,7 +325,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         if (n := reading.ordered.n) > (largest := self.max_nodes // HEADROOM):
             stops = f", and decoding stops at {self.max_nodes}" if n > self.max_nodes else ""
             return f"it has {n} nodes; the largest graph of the fit has {largest}{stops}"
-        return self.schema.unknown(reading.ordered) if self.schema else None
+        return self.schema.lossy(reading.ordered) if self.schema else None
 
     def inexact(self, reading: SequenceReading) -> bool:
         return not reading.cloud.exact

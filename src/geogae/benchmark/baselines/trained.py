@@ -254,7 +254,7 @@ class TrainedAutoencoder(Autoencoder[Reading], Generic[B]):
         return None if self.schema is None else self.schema.why_not(graph)
 
     def lossy(self, reading: Reading) -> str | None:
-        return None if self.schema is None else self.schema.unknown(reading.ordered)
+        return None if self.schema is None else self.schema.lossy(reading.ordered)
 
     @torch.inference_mode()
     def encode(
