@@ -37,7 +37,7 @@ def encode(model, slots, sizes, noise=None, coefficients=None, descriptors=None)
         coefficients = torch.zeros(len(sizes), model.latent_dim - 1 - model.count - model.descriptor_dim)
     if descriptors is None:
         descriptors = torch.zeros(len(sizes), model.descriptor_dim)
-    components = model.components(slots, sizes, noise, descriptors)
+    components = model.components(slots - model.expected(descriptors, slots.shape[1]), sizes, noise)
     return model.assembled(Parts(descriptors, sizes, components, coefficients))
 
 

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from geogae.autoencoders.axes import principal_components
 from geogae.autoencoders.base import State
@@ -62,24 +63,28 @@ class Descriptor:
         if not len(self.colours):
             raise GeoGAEError("this descriptor is not fitted yet; call fit")
         rows = [np.empty((0, self.k))]
-        c, weighted, middle = len(self.colours), self.axes * self.scale, self.axes @ self.mean  # (k, p), (k,)
+        c, middle = len(self.colours), self.axes @ self.mean  # (k,)
         for packed in packed_chunks(graphs):
-            counts, numbers = self._columns([_Found.of(packed)])
-            described = counts @ weighted[:, :c].T + np.einsum("gs,ks->gk", numbers, weighted[:, c:])
-            rows.append(described - middle)  # einsum, as a BLAS product of a row may depend on the rows beside it
+            found = _Found.of(packed)
+            # row by row, as a BLAS product of a row may depend on the rows beside it
+            described = np.einsum("gs,ks->gk", found.statistics, self.axes[:, c:] * self.scale[c:])
+            _add_counts(described, self.axes, self.scale, *self._counted(found))
+            rows.append(described - middle)
         return np.concatenate(rows).astype(np.float32)
 
     def _columns(self, found: Sequence[_Found]) -> tuple[csr_array, NDArray[np.float64]]:
         """Logarithms of counts (G, c) and statistics (G, s)."""
-        first = np.cumsum([0, *(len(one.statistics) for one in found)])
-        graph = np.concatenate([one.graph + begin for one, begin in zip(found, first, strict=False)])
-        colour = np.concatenate([one.colour for one in found])
-        count = np.concatenate([one.count for one in found])
-        place = np.searchsorted(self.colours, colour).clip(max=len(self.colours) - 1)
-        known = self.colours[place] == colour
-        shape = (int(first[-1]), len(self.colours))
-        counts = csr_array((np.log1p(count[known]), (graph[known], place[known])), shape)
-        return counts, np.concatenate([one.statistics for one in found])
+        parts = []
+        for one in found:
+            graph, place, value = self._counted(one)
+            parts.append(csr_array((value, (graph, place)), (len(one.statistics), len(self.colours))))
+        return csr_array(vstack(parts)), np.concatenate([one.statistics for one in found])
+
+    def _counted(self, found: _Found) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Of each colour that is counted in a graph: the graph, the place of the colour, and the logarithm."""
+        place = np.searchsorted(self.colours, found.colour).clip(max=len(self.colours) - 1)
+        known = self.colours[place] == found.colour
+        return found.graph[known], place[known], np.log1p(found.count[known])
 
     # -- state --------------------------------------------------------------------------------------------------------
 
@@ -110,12 +115,21 @@ class _Found(NamedTuple):
 
     @classmethod
     def of(cls, packed: PackedGraphs) -> _Found:
-        rounds = colours(packed, ROUNDS)
-        graph, colour = np.tile(packed.graph_of, len(rounds)), np.concatenate(rounds)
+        rounds = colours(packed, ROUNDS)  # (ROUNDS + 1, N)
+        graph, colour = np.tile(packed.graph_of, len(rounds)), rounds.ravel()
         order = np.lexsort((colour, graph))
         graph, colour = graph[order], colour[order]
         first = np.flatnonzero(np.append(True, (np.diff(graph) != 0) | (np.diff(colour) != 0)))
         return cls(graph[first], colour[first], np.diff(np.append(first, len(graph))), statistics(packed))
+
+
+@njit(cache=True)
+def _add_counts(described: Any, axes: Any, scale: Any, graph: Any, place: Any, value: Any) -> None:
+    """Add to descriptors (G, k) what each count brings along the axes (k, p)."""
+    for row in range(len(graph)):
+        scaled = value[row] * scale[place[row]]
+        for k in range(len(axes)):
+            described[graph[row], k] += scaled * axes[k, place[row]]
 
 
 def _frequent(found: Sequence[_Found]) -> NDArray[np.int64]:

@@ -41,7 +41,7 @@ from geogae.graph import Graph
 from geogae.training.batches import by_size
 from geogae.training.checkpoint import parts_of, prefixed
 
-BATCH, DECODED = 256, 64  # graphs at a time, in encoding and in decoding
+BATCH, FEW = 256, 64  # graphs at a time; of so few z, sorting by size costs more than it saves
 DESCRIBED, LEAST_DESCRIBED = 16, 128  # numbers of a descriptor, and of z that has one unless asked otherwise
 HEADROOM = 4  # times the largest graph of the fit is the largest that can be encoded
 FOLDS: tuple[tuple[str, type[Leaves] | type[Twins]], ...] = (("leaves", Leaves), ("twins", Twins))  # in this order
@@ -276,8 +276,9 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         written = [self.features.write(reading.core) for reading in readings]
         slots, sizes, noise = self._padded(readings, written)
         descriptors = torch.from_numpy(self.describe(readings)).to(slots.device)
-        components = self.decoder.components(slots, sizes, noise, descriptors)
-        components = self.refined(components, readings, written, descriptors)
+        expected = self.decoder.expected(descriptors, slots.shape[1])
+        components = self.decoder.components(slots - expected, sizes, noise)
+        components = self.refined(components, readings, written, expected)
         coefficients = torch.from_numpy(np.stack([own.coefficients for own in written])).to(components)
         z = self.decoder.assembled(Parts(descriptors, sizes, components, coefficients))
         if self.features.coefficients:
@@ -299,9 +300,9 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         components: Tensor,
         readings: Sequence[CloudReading],
         written: Sequence[SlotValues],
-        descriptors: Tensor,
+        expected: Tensor,
     ) -> Tensor:
-        """Components (B, k) that decode better beside ``descriptors`` (B, h); here they stay as they are."""
+        """Components (B, k) that decode better, given what descriptors add (B, n, w); here they stay as they are."""
         return components
 
     def _padded(
@@ -353,34 +354,32 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
 
     def _decode_all(self, z: NDArray[np.float32], rules: DecodingRules | None = None) -> list[Decoding]:
         """In batches of like size, so that small graphs do not cost what large ones do; each is decoded by itself."""
-        if len(z) <= DECODED:
+        if len(z) <= FEW:
             return list(self._decode(z, rules))
-        sizes = self.decoder.sizes(torch.from_numpy(z), self.max_nodes)[0].tolist()
-        batches = list(by_size(sizes, DECODED))
-        found = (decoding for batch in batches for decoding in self._decode(z[batch], rules))
-        by_row = dict(zip((row for batch in batches for row in batch), found, strict=True))
-        return [by_row[row] for row in range(len(z))]
+        sizes, _ = self.decoder.sizes(torch.from_numpy(z), self.max_nodes)
+        found: dict[int, Decoding] = {}
+        for batch in by_size(sizes.numpy(), BATCH):
+            found.update(zip(batch, self._decode(z[batch], rules), strict=True))
+        return [found[row] for row in range(len(z))]
 
     def _decode(self, z: NDArray[np.float32], rules: DecodingRules | None = None) -> Iterator[Decoding]:
         rows = torch.from_numpy(z).to(self.decoder.mean.device)
-        slots, sizes, asked = self.decoder.decode(rows, self.max_nodes)
-        coefficients = self.decoder.parts(rows).coefficients.cpu().numpy()
-        nodes, d = slots.cpu().numpy(), int(self.reader.dim)
-        cuts = (asked > sizes).tolist()
-        last = torch.arange(nodes.shape[1], device=sizes.device) == sizes[:, None] - 1  # (B, n)
-        stops = (last & (asked == sizes)[:, None]).float().cpu().numpy()  # of a graph that is cut, no node is the last
+        nodes, sizes, asked = (part.cpu().numpy() for part in self.decoder.decode(rows, self.max_nodes))
+        coefficients, d = self.decoder.coefficients(rows).cpu().numpy(), int(self.reader.dim)
+        cuts = asked > sizes  # of a graph that is cut, no node is the last
+        stops = ((np.arange(nodes.shape[1]) == sizes[:, None] - 1) & ~cuts[:, None]).astype(np.float32)  # (B, n)
         if rules is None:
-            cores = graphs_of_balls(nodes[..., :d], sizes.cpu().numpy())
+            cores = graphs_of_balls(nodes[..., :d], sizes)
         else:
             balls = [nodes[row, :n, :d] for row, n in enumerate(sizes.tolist())]
             cores = [Graph(len(own), rules.edges(margins(own[:, :-1], own[:, -1]))) for own in balls]
-        for row, core in enumerate(cores):
-            own, cut = nodes[row, : core.n], cuts[row]
-            graph, too_large = core, False
-            if self.features:
+        with_features, rules_of_attributes = bool(self.features), None if self.features.columns else rules
+        for row, (core, cut) in enumerate(zip(cores, cuts.tolist(), strict=True)):
+            own, graph, too_large = nodes[row, : core.n], core, False
+            if with_features:
                 graph, too_large = self.features.read(own[:, d:], coefficients[row], core, self.max_nodes)
-            if rules is not None and not self.features.columns:
-                graph = rules.attributes(graph)
+            if rules_of_attributes is not None:
+                graph = rules_of_attributes.attributes(graph)
             yield Decoding(graph, own[:, :d], stops[row, : core.n], cut or too_large)
 
     # -- state --------------------------------------------------------------------------------------------------------

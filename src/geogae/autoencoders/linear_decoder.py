@@ -119,19 +119,23 @@ class LinearDecoder(nn.Module):
         return torch.cat([parts.descriptors.float(), code * self.unit], dim=1)
 
     def parts(self, z: Tensor) -> Parts:
-        code = z[:, self.descriptor_dim :] / self.unit
-        return Parts(z[:, : self.descriptor_dim], code[:, 0], code[:, 1 : 1 + self.count], code[:, 1 + self.count :])
+        h, end = self.descriptor_dim, self.descriptor_dim + 1 + self.count
+        return Parts(z[:, :h], z[:, h] / self.unit, z[:, h + 1 : end] / self.unit, self.coefficients(z))
+
+    def coefficients(self, z: Tensor) -> Tensor:
+        return z[:, self.descriptor_dim + 1 + self.count :] / self.unit  # (B, q)
 
     def expected(self, descriptors: Tensor, n: int) -> Tensor:
-        """What the descriptor adds to the mean of n slots, (B, n·w).
+        """What descriptors (B, h) add to the mean of n slots, (B, n, w).
 
         It is added up number by number, so that the batch changes no bit.
         """
         end = min(n, self.slots) * self.width
-        offset = descriptors.new_zeros(len(descriptors), n * self.width)
-        for number, slope in zip(descriptors.T, self.slopes, strict=True):
-            offset[:, :end] += number[:, None] * slope[:end].to(offset)
-        return offset
+        offset = self.slopes.new_zeros(len(descriptors), n * self.width)
+        known = offset[:, :end]
+        for number, slope in zip(descriptors[..., None].unbind(1), self.slopes[:, :end].unbind(), strict=True):
+            known += number * slope  # (B, 1) · (n·w,)
+        return offset.unflatten(1, (n, self.width))
 
     def sizes(self, z: Tensor, limit: int) -> tuple[Tensor, Tensor]:
         """Numbers of slots (B,), and as they were before a cut at ``limit``."""
@@ -152,7 +156,7 @@ class LinearDecoder(nn.Module):
             offsets[:, :known] += descriptors.double() @ self.slopes[:, :known].double()
         slots = offsets.float().unflatten(1, (n, self.width))  # (B, n, w)
         present = torch.arange(n, device=z.device) < sizes[:, None]
-        return slots.where(present[..., None], 0), sizes, asked
+        return slots.masked_fill_(~present[..., None], 0), sizes, asked
 
     def principal_basis(self) -> NDArray[np.float64]:
         """An invertible map (m, m) of z: z · basis is the descriptor, then the code in units of the balls.
@@ -167,17 +171,13 @@ class LinearDecoder(nn.Module):
 
     # -- the likeliest components -----------------------------------------------------------------------------------
 
-    def components(
-        self, slots: Tensor, sizes: Tensor, noise: Tensor | None = None, descriptors: Tensor | None = None
-    ) -> Tensor:
-        """Components (B, k) that give slots (B, n, w) of ``sizes`` (B,), given ``descriptors`` (B, h).
+    def components(self, slots: Tensor, sizes: Tensor, noise: Tensor | None = None) -> Tensor:
+        """Components (B, k) that give slots (B, n, w) of ``sizes`` (B,), less what descriptors add (``expected``).
 
         ``noise`` (B, n, w) is the deviation to which each number is to be met, NOISE if not given; infinite where
         there is nothing to be met.
         """
         mean, axes = self.extended(slots.shape[1])
-        if descriptors is not None and self.descriptor_dim:
-            slots = slots - self.expected(descriptors, slots.shape[1]).view(slots.shape)
         if noise is None:
             return self._equal_noise(mean, axes, slots, sizes) * self.deviations
         rows = zip(slots.double(), noise.double(), sizes.tolist(), strict=True)

@@ -55,7 +55,7 @@ class RefinedAutoencoder(LinearAutoencoder):
         components: Tensor,
         readings: Sequence[CloudReading],
         written: Sequence[SlotValues],
-        descriptors: Tensor,
+        expected: Tensor,
     ) -> Tensor:
         """The components nearby that decode to the graphs and their slot features, or come closest; on the CPU."""
         if not self.steps:
@@ -67,9 +67,7 @@ class RefinedAutoencoder(LinearAutoencoder):
         loadings = (axes[:, :end] * deviations[:, None]).unflatten(1, shape).numpy()
         starts = (components.cpu() / deviations).float().numpy()
         adjacencies = [reading.core.adjacency() for reading in readings]
-        means = mean[:end].unflatten(0, shape)
-        if decoder.descriptor_dim:
-            means = means + decoder.expected(descriptors, n).float().cpu().unflatten(1, shape)
+        means = mean[:end].unflatten(0, shape) + expected.cpu()  # (B, n, w)
         found = refine(starts, means.numpy(), loadings, adjacencies, written, self.steps, self.pull)
         moved = torch.from_numpy((found != starts).any(1)).to(components.device)
         refined = (torch.from_numpy(found) * deviations).to(components)

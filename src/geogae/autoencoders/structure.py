@@ -70,44 +70,57 @@ def _hashed(blocks: Sequence[NDArray[np.int64] | None], rows: _Ints) -> _Ints:
     position = 0
     for block, count in zip(blocks, rows.tolist(), strict=True):
         if block is not None:
-            for column in block.T:
-                result[position : position + count] = _combined(result[position : position + count], column)
+            _hash_rows(block, result[position : position + count])
         position += count
     return result
 
 
-def _combined(one: _Ints, other: _Ints) -> _Ints:
-    return _mix(_mix(one) + other)
+@njit(cache=True)
+def _hash_rows(block: Any, result: Any) -> None:
+    for row in range(len(block)):
+        for value in block[row]:
+            result[row] = _combined(result[row], value)
 
 
-def _mix(value: Any) -> Any:
-    """A 64-bit hash of whole numbers (the finaliser of splitmix64, on wrapping unsigned integers)."""
-    with np.errstate(over="ignore"):
-        value = value.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return (value ^ (value >> np.uint64(31))).astype(np.int64)
+@njit(cache=True)
+def _mixed(value: Any) -> Any:
+    """A 64-bit hash of a whole number (the finaliser of splitmix64, on wrapping unsigned integers)."""
+    bits = np.uint64(value) + np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.int64(bits ^ (bits >> np.uint64(31)))
 
 
-def colours(packed: PackedGraphs, rounds: int) -> list[_Ints]:
-    """Weisfeiler and Leman's colours after 0, 1, …, ``rounds`` rounds, (N,) each: equal where neighbourhoods are."""
-    current = _mix(packed.node_kind)
-    found = [current]
-    for _ in range(rounds):
-        arcs = _mix(_mix(current)[packed.neighbour] + packed.arc_kind)
-        current = _combined(current, _sums(packed.start, arcs))  # a sum does not ask for the neighbours' order
-        found.append(current)
+@njit(cache=True)
+def _combined(one: Any, other: Any) -> Any:
+    return _mixed(_mixed(one) + other)
+
+
+def colours(packed: PackedGraphs, rounds: int) -> _Ints:
+    """Weisfeiler and Leman's colours after 0, 1, …, ``rounds`` rounds: equal where neighbourhoods are.
+
+    Shape (rounds + 1, N).
+    """
+    found: _Ints = _colours(packed.start, packed.neighbour, packed.node_kind, packed.arc_kind, rounds)
     return found
 
 
 @njit(cache=True)
-def _sums(start: Any, arcs: Any) -> Any:
-    """The sum of each node's arcs, wrapping."""
-    totals = np.zeros(len(start) - 1, np.int64)
-    for v in range(len(totals)):
-        for arc in range(start[v], start[v + 1]):
-            totals[v] += arcs[arc]
-    return totals
+def _colours(start: Any, neighbour: Any, node_kind: Any, arc_kind: Any, rounds: int) -> Any:
+    n = len(node_kind)
+    found = np.empty((rounds + 1, n), np.int64)
+    mixed = np.empty(n, np.int64)
+    for v in range(n):
+        found[0, v] = _mixed(node_kind[v])
+    for step in range(rounds):
+        for v in range(n):
+            mixed[v] = _mixed(found[step, v])
+        for v in range(n):
+            total = 0  # wraps; a sum does not ask for the neighbours' order
+            for arc in range(start[v], start[v + 1]):
+                total += _mixed(mixed[neighbour[arc]] + arc_kind[arc])
+            found[step + 1, v] = _combined(found[step, v], total)
+    return found
 
 
 @njit(cache=True)
@@ -144,6 +157,7 @@ def triangles(start: Any, neighbour: Any) -> Any:
 UNIT = 1 << 16  # node functions are whole multiples of 1 / UNIT: their sums do not depend on the order of nodes
 STEPS = 4  # of the random walk that averages node functions
 HISTOGRAMS = ((0, 10, 21), (0, 1, 9))  # from, to and places, of the logarithm of degrees and of clustering
+COUNTED = 2  # steps whose functions are counted in histograms, the first being the functions themselves
 
 
 def statistics(packed: PackedGraphs) -> NDArray[np.float64]:
@@ -156,30 +170,47 @@ def statistics(packed: PackedGraphs) -> NDArray[np.float64]:
     closed = 2 * triangles(packed.start, packed.neighbour) / pairs
     functions = np.column_stack([np.log2(1 + degrees), closed, 1 / np.maximum(degrees, 1)])
     values = np.rint(UNIT * functions).astype(np.int64)  # (N, 3)
-    sizes = np.diff(packed.first)[:, None]
-    edges = _totals(packed, degrees[:, None]) / 2
+    totals, squares, counts = _walk(packed.first, packed.start, packed.neighbour, values)
+    sizes = np.diff(packed.first)[:, None]  # (G, 1)
+    edges = np.diff(packed.start[packed.first])[:, None] / 2
+    mean = totals / sizes[..., None] / UNIT  # (G, STEPS + 1, 3)
+    deviation = np.sqrt(np.maximum(squares / sizes[..., None] / UNIT**2 - mean**2, 0))
+    logarithms = np.log1p(counts / UNIT)  # (G, COUNTED, places)
     columns = [np.log(sizes), np.log1p(edges), np.log1p(edges) - np.log(sizes)]
     for step in range(STEPS + 1):
-        if step:
-            values = mean_over_neighbours(packed.start, packed.neighbour, values)
-        mean = _totals(packed, values) / sizes / UNIT
-        square = _totals(packed, values * values) / sizes / UNIT**2
-        columns += [mean, np.sqrt(np.maximum(square - mean**2, 0))]
-        if step < 2:
-            columns += [np.log1p(_histogram(packed, values[:, c], *places)) for c, places in enumerate(HISTOGRAMS)]
+        columns += [mean[:, step], deviation[:, step]]
+        if step < COUNTED:
+            columns.append(logarithms[:, step])
     return np.concatenate(columns, axis=1)
 
 
-def _totals(packed: PackedGraphs, values: _Ints) -> _Ints:
-    """Sums over the nodes of each graph, (G, c)."""
-    return np.add.reduceat(values, packed.first[:-1], axis=0)
+@njit(cache=True)
+def _walk(first: Any, start: Any, neighbour: Any, values: Any) -> Any:
+    """Of node functions (N, 3), before and after each step: totals and totals of squares, (G, STEPS + 1, 3).
 
-
-def _histogram(packed: PackedGraphs, values: _Ints, low: int, high: int, places: int) -> NDArray[np.float64]:
-    """How many nodes of each graph are at each place, (G, places); one between two places counts for both in part."""
-    position = np.clip((values - low * UNIT) * (places - 1) // (high - low), 0, (places - 1) * UNIT - 1)
-    place, part = np.divmod(position, UNIT)
-    counts = np.zeros((len(packed.first) - 1, places), np.int64)
-    np.add.at(counts, (packed.graph_of, place), UNIT - part)
-    np.add.at(counts, (packed.graph_of, place + 1), part)
-    return counts / UNIT
+    And how many nodes are at each place of the histograms, in units of 1 / UNIT, (G, COUNTED, places); a node between
+    two places counts for both in part.
+    """
+    graphs = len(first) - 1
+    shape = (graphs, STEPS + 1, values.shape[1])
+    totals, squares = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    counts = np.zeros((graphs, COUNTED, HISTOGRAMS[0][2] + HISTOGRAMS[1][2]), np.int64)
+    for step in range(STEPS + 1):
+        if step:
+            values = mean_over_neighbours(start, neighbour, values)
+        for g in range(graphs):
+            for v in range(first[g], first[g + 1]):
+                for c in range(values.shape[1]):
+                    totals[g, step, c] += values[v, c]
+                    squares[g, step, c] += values[v, c] * values[v, c]
+                if step < COUNTED:
+                    begin = 0
+                    for c in range(len(HISTOGRAMS)):
+                        low, high, places = HISTOGRAMS[c]
+                        position = (values[v, c] - low * UNIT) * (places - 1) // (high - low)
+                        position = min(max(position, 0), (places - 1) * UNIT - 1)
+                        place, part = position // UNIT, position % UNIT
+                        counts[g, step, begin + place] += UNIT - part
+                        counts[g, step, begin + place + 1] += part
+                        begin += places
+    return totals, squares, counts

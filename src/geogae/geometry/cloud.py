@@ -69,38 +69,39 @@ def graphs_of_balls(balls: NDArray[np.float32], sizes: NDArray[np.int64]) -> lis
 @njit(cache=True, nogil=True)
 def _all_joined(centers, radii, sizes):
     """The edges of all clouds behind each other, (E, 2), and where those of each end, (B,)."""
-    count = len(sizes)
-    parts = [_joined(centers[b, : sizes[b]], radii[b, : sizes[b]]) for b in range(count)]
-    ends = np.zeros(count, np.int64)
-    total = 0
-    for b in range(count):
-        total += len(parts[b])
-        ends[b] = total
-    edges = np.empty((total, 2), np.int64)
-    for b in range(count):
-        edges[ends[b] - len(parts[b]) : ends[b]] = parts[b]
-    return edges, ends
+    edges, ends, count = np.empty((2 * sizes.sum(), 2), np.int64), np.empty(len(sizes), np.int64), 0
+    for b, n in enumerate(sizes):
+        edges, count = _with_joined(edges, count, centers[b, :n], radii[b, :n])
+        ends[b] = count
+    return edges[:count], ends
 
 
 @njit(cache=True, nogil=True)
 def _joined(centers, radii):
-    """The pairs i < j whose margin is positive, in their order; counted first, then written."""
+    """The pairs i < j whose margin is positive, in their order."""
+    edges, count = _with_joined(np.empty((2 * len(radii), 2), np.int64), 0, centers, radii)
+    return edges[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def _with_joined(edges, count, centers, radii):
+    """The first ``count`` edges, and those of a cloud behind them, in an array that grows; and how many there are.
+
+    Every pair is written, and the next one over it if it is not joined: this is faster than a branch.
+    """
     n, dim = centers.shape
-    edges = np.empty((0, 2), np.int64)
-    for write in (False, True):
-        count = 0
-        for i in range(n):
-            for j in range(i + 1, n):
-                square = 0.0
-                for k in range(dim):
-                    square += (centers[i, k] - centers[j, k]) ** 2
-                if RADIUS_SCALE * (radii[i] + radii[j]) - math.sqrt(square) > 0:
-                    if write:
-                        edges[count, 0], edges[count, 1] = i, j
-                    count += 1
-        if not write:
-            edges = np.empty((count, 2), np.int64)
-    return edges
+    for i in range(n):
+        if count + n > len(edges):
+            longer = np.empty((2 * len(edges) + n, 2), np.int64)
+            longer[:count] = edges[:count]
+            edges = longer
+        for j in range(i + 1, n):
+            square = 0.0
+            for k in range(dim):
+                square += (centers[i, k] - centers[j, k]) ** 2
+            edges[count, 0], edges[count, 1] = i, j
+            count += RADIUS_SCALE * (radii[i] + radii[j]) - math.sqrt(square) > 0
+    return edges, count
 
 
 @dataclass(frozen=True, eq=False)

@@ -94,11 +94,11 @@ def fit_clouds(
     compile_kernels()
     cores = os.cpu_count() or 1
     threads = min(n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs), cores)  # -1 is all, as joblib counts
-    with one_blas_thread(), progress_bar("labelling", len(graphs), progress) as advance:
-        forms = canonicalise_all(graphs, threads, advance)
-    topologies = {form.key: form.topology for form in forms}
     fitter = _Fitter(chosen, _open_cache(cache), device, n_jobs, threads, progress)
     with one_blas_thread():  # small LAPACK calls are slower in many threads, and would round otherwise
+        with progress_bar("labelling", len(graphs), progress) as advance:
+            forms = canonicalise_all(graphs, threads, advance)
+        topologies = {form.key: form.topology for form in forms}
         fits = fitter.smallest_dim(topologies) if dim == "auto" else dict(fitter.fit(topologies, dim))
     orders = {key: ORDERS[order](fit.balls[:, :-1], fit.balls[:, -1]) for key, fit in fits.items()}
     _report(graphs, forms, fits, chosen, strict)

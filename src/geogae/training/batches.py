@@ -48,11 +48,12 @@ def epoch_batches(sizes: NDArray[np.int64], batch_size: int, seed: int, epoch: i
 
 def by_size(sizes: Sequence[int] | NDArray[np.int64], batch_size: int, pairs: float = PAIRS) -> Iterator[list[int]]:
     """All numbers in batches of like size, for work whose order does not matter; large graphs in smaller batches."""
-    batch: list[int] = []
-    for graph in np.argsort(sizes, kind="stable").tolist():
-        if batch and (len(batch) == batch_size or (len(batch) + 1) * sizes[graph] ** 2 > pairs):
-            yield batch
-            batch = []
-        batch.append(graph)
-    if batch:
-        yield batch
+    order = np.argsort(sizes, kind="stable")
+    squares = np.asarray(sizes)[order].astype(np.float64) ** 2  # ascending
+    begin = 0
+    while begin < len(order):
+        candidates = squares[begin : begin + batch_size]
+        fitting = np.count_nonzero(np.arange(1, len(candidates) + 1) * candidates <= pairs)
+        end = begin + max(1, int(fitting))
+        yield order[begin:end].tolist()
+        begin = end
