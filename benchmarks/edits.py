@@ -3,6 +3,7 @@
 GEOGAE_DATA=… python benchmarks/edits.py memory AIDS --run runs/benchmark/AIDS/…  # what a trained model had seen
 GEOGAE_DATA=… python benchmarks/edits.py speed MUTAG --threads 1        # training with and without edits; editing alone
 GEOGAE_DATA=… python benchmarks/edits.py sizes AIDS --run runs/benchmark/AIDS/…  # where a trained model loses edges
+GEOGAE_DATA=… python benchmarks/edits.py refined MUTAG --seed 2 --run runs/benchmark/MUTAG/…  # test graphs, z refined
 GEOGAE_DATA=… python benchmarks/edits.py choose MUTAG --core-minutes 4  # variants of a preset, on validation graphs
 GEOGAE_DATA=… python benchmarks/edits.py choose QM9:20000 --only "preset,batch 64"
 """
@@ -57,9 +58,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
 # -- which test graphs the stream happened to hold -------------------------------------------------------------------
 
 
-def memory(name: str, folder: Path) -> None:
+def memory(name: str, seed: int, folder: Path) -> None:
     """Test graphs that training had, that the stream of edited copies held, and the others; scored apart."""
-    begin, run, model = time.perf_counter(), _run(name), GeoGAE.load(folder)
+    begin, run, model = time.perf_counter(), _run(name, seed), GeoGAE.load(folder)
     train, validation = development(run)
     test, config = held_out(run, RESULTS), model.get_params()
     graphs = [graph.topology() for graph in train]
@@ -161,10 +162,10 @@ def _training(model: SequentialAutoencoder, data: Any, steps: int) -> float:
 # -- where edges are lost ---------------------------------------------------------------------------------------------
 
 
-def sizes(name: str, run: Path) -> None:
+def sizes(name: str, seed: int, run: Path) -> None:
     """Validation graphs by their number of nodes, through a model that a run left; also with z refined in encoding."""
     begin = time.perf_counter()
-    _, validation = development(_run(name))
+    _, validation = development(_run(name, seed))
     model = GeoGAE.load(run)
     nodes = np.array([graph.n for graph in validation])
     rows: list[dict[str, Any]] = []
@@ -181,7 +182,21 @@ def sizes(name: str, run: Path) -> None:
     record("edits", f"sizes-{name}", config, rows, time.perf_counter() - begin)
 
 
-def _run(name: str, seed: int = 0) -> Run:
+def refined(name: str, seed: int, folder: Path) -> None:
+    """Test graphs through a model that a run left, z as the encoder gives it and refined by descent."""
+    begin, run, model = time.perf_counter(), _run(name, seed), GeoGAE.load(folder)
+    test = held_out(run, RESULTS)
+    every, result = np.ones(len(test), bool), {}
+    for steps in (0, REFINED):
+        model.autoencoder_.refine_steps = steps
+        start = time.process_time()
+        result[str(steps)] = {**_scores(_each(model, test), every), "core_seconds": time.process_time() - start}
+    config = {"run": str(run), "dataset": name, "seed": seed, "core_minutes": model.get_params()["core_minutes"]}
+    record("edits", f"refined-{run}", config, result, time.perf_counter() - begin)
+    print(result)
+
+
+def _run(name: str, seed: int) -> Run:
     [run] = plan([METHOD], [name], [seed], ("paper",), (None,), ())
     return run
 
@@ -189,7 +204,7 @@ def _run(name: str, seed: int = 0) -> Run:
 # -- choices ----------------------------------------------------------------------------------------------------------
 
 
-def choose(name: str, core_minutes: float, only: list[str], seed: int = 0) -> None:
+def choose(name: str, core_minutes: float, only: list[str], seed: int) -> None:
     """Variants of the preset at a small budget; test graphs are not looked at."""
     run = _run(name, seed)
     train, validation = development(run)
@@ -208,23 +223,25 @@ def choose(name: str, core_minutes: float, only: list[str], seed: int = 0) -> No
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("memory", "speed", "sizes", "choose"))
+    parser.add_argument("part", choices=("memory", "speed", "sizes", "refined", "choose"))
     parser.add_argument("dataset", nargs="?", default="MUTAG")
     parser.add_argument("--core-minutes", type=float, default=4.0, help="processor time of each variant")
-    parser.add_argument("--run", type=Path, help="the folder of a trained model, for memory and sizes")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--run", type=Path, help="the folder of a trained model, for memory, sizes and refined")
     parser.add_argument("--only", default="", help=f"variants, by comma: {', '.join(VARIANTS)}")
     parser.add_argument("--threads", type=int, default=1)
     chosen = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     torch.set_num_threads(chosen.threads)
-    if chosen.part == "memory":
-        memory(chosen.dataset, chosen.run)
-    elif chosen.part == "speed":
+    if chosen.part == "speed":
         speed(chosen.dataset)
-    elif chosen.part == "sizes":
-        sizes(chosen.dataset, chosen.run)
+    elif chosen.part == "choose":
+        only = [one for one in chosen.only.split(",") if one]
+        choose(chosen.dataset, chosen.core_minutes, only, chosen.seed)
+    elif chosen.run is None:
+        parser.error(f"{chosen.part} needs --run, the folder of a trained model")
     else:
-        choose(chosen.dataset, chosen.core_minutes, [one for one in chosen.only.split(",") if one])
+        {"memory": memory, "sizes": sizes, "refined": refined}[chosen.part](chosen.dataset, chosen.seed, chosen.run)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,20 @@ def edits_memory() -> str:
     return table(["run", "copies", *kinds], lines)
 
 
+def edits_refined() -> str:
+    """Test graphs with z as the encoder gives it, and refined by descent through the decoder."""
+    lines = []
+    for part, found in recorded("edits").items():
+        if part.startswith("refined-"):
+            config = found["config"]
+            cells: list[Any] = [config["dataset"], config["seed"], f"{config['core_minutes']:g} core-min"]
+            for row in found["result"].values():
+                cells += [f"{100 * row['f1']:.1f}", f"{100 * row['exact']:.1f}", f"{row['core_seconds']:.1f} s"]
+            lines.append(cells)
+    header = ["data set", "seed", "budget", "F1", "exact [%]", "processor time"]
+    return table([*header, "F1, z refined", "exact [%]", "processor time"], lines) if lines else NOT_MEASURED
+
+
 def edits_speed() -> str:
     lines = []
     for part, found in recorded("edits").items():
@@ -104,6 +118,7 @@ def edits_sizes() -> str:
 TABLES = {
     "edits-sizes": edits_sizes,
     "edits-memory": edits_memory,
+    "edits-refined": edits_refined,
     "edits-speed": edits_speed,
     "edits-choices": edits_choices,
 }
