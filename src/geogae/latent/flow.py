@@ -334,13 +334,11 @@ class FlowPrior(Prior):
         arrays = {"basis": self.basis, "center": self.center, "scale": self.scale,
                   "given_center": self.given_center, "given_scale": self.given_scale}  # fmt: skip
         network = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}
-        return State(tensors_of(arrays) | network, {"conditions": list(self.conditions), "ranges": dict(self.ranges)})
+        return State(tensors_of(arrays) | network, self.facts())
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        prior = cls()
-        prior.conditions = tuple(state.facts["conditions"])
-        prior.ranges = {name: (low, high) for name, (low, high) in state.facts.get("ranges", {}).items()}
+        prior = cls.of_facts(state.facts)
         names = ("basis", "center", "scale", "given_center", "given_scale")
         own = [state.tensors[name].numpy() for name in names]
         prior.basis, prior.center, prior.scale, prior.given_center, prior.given_scale = own

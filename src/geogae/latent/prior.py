@@ -89,6 +89,18 @@ class Prior(ABC):
         points = [slerp(*ends, at) for ends in zip(self.to_normal(one), self.to_normal(other), strict=True)]
         return self.from_normal(np.concatenate(points)).reshape(len(one), len(at), self.m)
 
+    def facts(self) -> dict[str, Any]:
+        """The conditions and their ranges, as JSON can hold them."""
+        return {"conditions": list(self.conditions), "ranges": dict(self.ranges)}
+
+    @classmethod
+    def of_facts(cls, facts: Mapping[str, Any]) -> Self:
+        """A prior of these conditions that is not fitted yet."""
+        prior = cls()
+        prior.conditions = tuple(facts["conditions"])
+        prior.ranges = {name: (low, high) for name, (low, high) in facts.get("ranges", {}).items()}
+        return prior
+
     def far(self, given: Given | None) -> list[str]:
         """A line for each condition that is outside of what the prior was fitted with."""
         lines = []
@@ -215,13 +227,11 @@ class GaussianPrior(Prior):
 
     def state(self) -> State:
         arrays = {"mean": self.mean, "root": self.root, "slope": self.slope, "center": self.center}
-        return State(tensors_of(arrays), {"conditions": list(self.conditions), "ranges": dict(self.ranges)})
+        return State(tensors_of(arrays), self.facts())
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        prior = cls()
-        prior.conditions = tuple(state.facts["conditions"])
-        prior.ranges = {name: (low, high) for name, (low, high) in state.facts.get("ranges", {}).items()}
+        prior = cls.of_facts(state.facts)
         prior.mean, prior.root, prior.slope, prior.center = (
             state.tensors[name].numpy() for name in ("mean", "root", "slope", "center")
         )
