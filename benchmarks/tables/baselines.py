@@ -13,6 +13,7 @@ from geogae.benchmark.tables import out_of_memory
 from geogae.datasets import NUMBERS
 from record import RESULTS, result
 
+OURS = ("linear", "refined")
 TITLES = {"pigvae": "PIGVAE", "regae": "ReGAE", "grale": "GRALE"}
 ATTRIBUTES = ("node_f1", "node_rmse", "edge_f1", "edge_rmse")
 
@@ -111,15 +112,18 @@ def memory() -> str:
 def scaling() -> str:
     """Seconds and GiB of a training graph by n."""
     names, cells, sizes = [], dict[tuple[str, int], str](), set[int]()
-    for name in (*BASELINES, "linear", "refined"):
+    for name in (*BASELINES, *OURS):
         try:
             rows = result("baselines", f"scaling-{name}")["result"]
         except FileNotFoundError:
             continue
         names.append(name)
         for row in rows:
-            seconds = f"{row['seconds']:.2f} s, " if "seconds" in row else ""
-            cells[name, row["n"]] = f"{seconds}{row['gib']:.2f} GiB"
+            seconds = (
+                f"{row['seconds']:.3f} s" if name in OURS else f"{row['seconds']:.2f} s" if "seconds" in row else ""
+            )
+            memory = "" if name in OURS else f"{row['gib']:.2f} GiB"  # ours is lost among what the process has loaded
+            cells[name, row["n"]] = ", ".join(filter(None, (seconds, memory)))
             sizes.add(row["n"])
     if not names:
         return NOT_MEASURED
