@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Self
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from geogae.autoencoders.base import State
 from geogae.autoencoders.consensus import Consensus, clouds_in_slots, consensus_clouds, make_consensus
+from geogae.autoencoders.slots import Folded
 from geogae.checks import check_choice, check_number
 from geogae.geometry.cloud import HyperballCloud
 from geogae.geometry.fitting import fit_clouds
@@ -72,3 +75,11 @@ class CloudReader:
             edges, balls = (state.tensors[name].numpy() for name in ("edges", "balls"))
             self.consensus = Consensus(Graph(len(balls), edges), balls)
         return self
+
+
+def whole_order(cloud: HyperballCloud, steps: Sequence[Folded]) -> NDArray[np.int64]:
+    """The nodes (n,) of a graph in the order in which a decoder writes them, from the cloud of its core."""
+    order = cloud.order
+    for step in reversed(steps):
+        order = step.order(order)
+    return order

@@ -27,11 +27,11 @@ from geogae.autoencoders.base import (
     hold_out,
     torch_device,
 )
-from geogae.autoencoders.clouds import CloudReader
+from geogae.autoencoders.clouds import CloudReader, whole_order
 from geogae.autoencoders.descriptor import Descriptor
 from geogae.autoencoders.linear_decoder import NOISE, LinearDecoder, Parts
 from geogae.autoencoders.schema import Schema, validation_choice
-from geogae.autoencoders.slots import FEATURES, Attributes, Leaves, SlotFeature, SlotFeatures, SlotValues, Twins
+from geogae.autoencoders.slots import FEATURES, FOLDS, Attributes, SlotFeatures, SlotValues
 from geogae.autoencoders.slots.base import without_columns
 from geogae.checks import check_choice, check_number
 from geogae.errors import GeoGAEError
@@ -44,7 +44,6 @@ from geogae.training.checkpoint import parts_of, prefixed
 BATCH, FEW = 256, 64  # graphs at a time; of so few z, sorting by size costs more than it saves
 DESCRIBED, LEAST_DESCRIBED = 16, 128  # numbers of a descriptor, and of z that has one unless asked otherwise
 HEADROOM = 4  # times the largest graph of the fit is the largest that can be encoded
-FOLDS: tuple[tuple[str, type[Leaves] | type[Twins]], ...] = (("leaves", Leaves), ("twins", Twins))  # in this order
 TRY_FOLDING_BELOW = 0.7  # share of nodes left, below which validation graphs decide whether nodes are folded
 # share left, below which leaves are folded without a trial: the clouds of the whole graphs cost too much
 ALWAYS_FOLD_BELOW = 0.5
@@ -155,7 +154,7 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         """Candidates (leaves folded, twins folded), the first of equals being preferred."""
         possible = not self.cloud_parameters["consensus"] and not (self.schema is not None and self.schema.continuous)
         choices: list[tuple[bool, ...]] = []
-        for name, kind in FOLDS:
+        for name, kind in FOLDS.items():
             wanted = getattr(self, name)
             if wanted == "folded" and not possible:
                 raise GeoGAEError(f"{name}='folded' would lose continuous attributes; take {name}='kept' or 'auto'")
@@ -177,13 +176,8 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         progress: bool,
     ) -> list[CloudReading]:
         """Fit with some folds on graphs that are stripped and described; the readings of the validation graphs."""
-        features: list[SlotFeature] = []
-        cores = list(graphs)
-        for (_, kind), chosen in zip(FOLDS, folds, strict=True):
-            if chosen:
-                features.append(feature := kind.of(cores))
-                cores = [feature.fold(core).core for core in cores]
-        self.features = SlotFeatures(features)
+        kinds = [kind for kind, chosen in zip(FOLDS.values(), folds, strict=True) if chosen]
+        self.features, cores = SlotFeatures.folding(kinds, graphs)
         self.reader = CloudReader(**self.cloud_parameters)  # type: ignore[arg-type]
         clouds = self.reader.fit(cores, progress=progress)
         cores = [cloud.ordered_graph for cloud in clouds]
@@ -193,7 +187,7 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
             train = [without_columns(core, count) for core in cores]
             rest = [without_columns(reading.core, count)[0] for reading in held_out]
             own = Attributes.of(self.schema, train, rest, self.latent_dim, self.attributes == "decoded", self.contexts)
-            self.features = SlotFeatures([*features, own])
+            self.features = SlotFeatures([*self.features.features, own])
         largest = max(core.n for core in [*cores, *(reading.core for reading in held_out)])
         self.decoder = self._built(self.reader.dim, largest)
         slots = [
@@ -232,13 +226,10 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         folded = [self.features.fold(self._stripped(graph)) for graph in graphs]
         cores = [core for core, _ in folded]
         clouds = self.reader.read(cores, n_jobs=n_jobs, progress=progress) if graphs else []
-        readings = []
-        for graph, (_, steps), cloud in zip(graphs, folded, clouds, strict=True):
-            order = cloud.order
-            for step in reversed(steps):
-                order = step.order(order)
-            readings.append(CloudReading(graph.relabel(order), cloud.ordered_graph, cloud.balls))
-        return readings
+        return [
+            CloudReading(graph.relabel(whole_order(cloud, steps)), cloud.ordered_graph, cloud.balls)
+            for graph, (_, steps), cloud in zip(graphs, folded, clouds, strict=True)
+        ]
 
     def lossy(self, reading: CloudReading) -> str | None:
         if (n := reading.core.n) > self.decoder.slots:

@@ -13,9 +13,12 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from geogae import GeoGAE, GeoGAEError, Graph, datasets
+from geogae import GeoGAE, GeoGAEError, Graph, datasets, formats
+from geogae.autoencoders.transformer.decoder import Decoded
+from geogae.autoencoders.transformer.sequences import Sequences
 from geogae.autoencoders.transformer.sequential import HEADROOM, MAX_READ, _spread
 from geogae.model_folder import load_folder, save_folder
+from toy_graphs import circles, discussion
 
 TINY: dict[str, Any] = {
     "architecture": "sequential",
@@ -181,7 +184,9 @@ def test_variational(graphs: list[Graph]) -> None:
     assert np.array_equal(model.encode(graphs), model.encode(graphs))  # μ, not a draw
 
 
-@pytest.mark.parametrize("changes", [{"bundle": 3}, {"order": "axis"}, {"precision": "bfloat16"}])
+@pytest.mark.parametrize(
+    "changes", [{"bundle": 3}, {"order": "axis"}, {"precision": "bfloat16"}, {"absolute_positions": True}]
+)
 def test_variants(graphs: list[Graph], tmp_path: Path, changes: dict[str, Any]) -> None:
     graphs = graphs[:12]
     model = GeoGAE(**{**TINY, **changes}).fit(graphs)
@@ -218,3 +223,45 @@ def test_a_run_folder_is_a_saved_model(graphs: list[Graph], tmp_path: Path, capl
 def test_attributes_need_a_second_layer() -> None:
     with pytest.raises(GeoGAEError, match="encoder_layers=1 leaves no layer in which nodes see their edges"):
         GeoGAE(**TINY, attributes="decoded").check_params()
+
+
+FOLDED = [*(circles(seed) for seed in range(6)), *(discussion(seed) for seed in range(6))]  # twins, and leaves
+
+
+@pytest.mark.parametrize("edits", [0, 2])
+def test_folded_nodes(tmp_path: Path, edits: int) -> None:
+    """Slots that come back as they were give the graph back, node by node; numberings change nothing."""
+    folds: dict[str, Any] = {"leaves": "folded", "twins": "folded", "edits": edits, "batch_size": 1024}
+    model = GeoGAE(**{**TINY, **folds, "epochs": 1}).fit(FOLDED, validation=FOLDED[:2])
+    autoencoder = model.autoencoder_
+    readings = autoencoder.read(FOLDED)
+    assert sum(reading.cloud.n for reading in readings) < 0.6 * sum(graph.n for graph in FOLDED)
+    batch = Sequences([reading.cloud for reading in readings], None, autoencoder.features)[range(len(FOLDED))]
+    assert batch.balls.shape[-1] == 4 + 2  # d, and two counts
+    stops = torch.zeros(batch.balls.shape[:2])
+    autoencoder.network.decode = lambda z, limit: Decoded(batch.balls, batch.sizes, stops, batch.sizes < 0)
+    decoded = autoencoder.decode(np.zeros((len(FOLDED), 32), np.float32))
+    assert [decoding.graph for decoding in decoded] == [reading.ordered.topology() for reading in readings]
+    del autoencoder.network.decode
+
+    numbered = [graph.relabel(np.random.default_rng(graph.n).permutation(graph.n)) for graph in FOLDED]
+    z = model.encode(FOLDED)
+    assert np.array_equal(model.encode(numbered), z)
+    model.save(tmp_path)
+    loaded = GeoGAE.load(tmp_path)
+    assert np.array_equal(loaded.encode(FOLDED), z) and loaded.decode(z) == model.decode(z)
+
+
+def test_a_core_beyond_the_limit_is_flagged() -> None:
+    model = GeoGAE(**{**TINY, "epochs": 1, "leaves": "folded"}).fit(FOLDED)
+    largest = max(reading.cloud.n for reading in model.autoencoder_.read(FOLDED))
+    star, path = (formats.as_graph(graph) for graph in (nx.star_graph(3 * largest), nx.path_graph(largest + 3)))
+    reasons = [model.autoencoder_.lossy(reading) for reading in model.autoencoder_.read([star, path])]
+    assert reasons[0] is None  # one node that is not folded
+    assert reasons[1] is not None and f"{largest + 1} nodes that are not folded" in reasons[1]
+
+
+@pytest.mark.parametrize("other", [{"attributes": "encoded"}, {"consensus": True}])
+def test_folding_that_cannot_be(other: dict[str, Any]) -> None:
+    with pytest.raises(GeoGAEError, match=r"twins='folded' does not go with .*; take twins='kept'"):
+        GeoGAE(**TINY, **other, twins="folded").fit([nx.path_graph(3)])

@@ -8,7 +8,7 @@ It *writes* numbers into the slots of an ordered core, with the bounds between w
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -71,10 +71,6 @@ class SlotFeature(ABC):
         """The graph in two parts; None if this feature folds nothing away."""
         return None
 
-    def left(self, graph: Graph) -> int:
-        """How many nodes :meth:`fold` leaves."""
-        return graph.n
-
     def unfold(self, core: Graph, limit: int) -> Graph:
         """The inverse of :meth:`fold`, cut at ``limit`` nodes."""
         return core
@@ -103,6 +99,22 @@ class SlotFeature(ABC):
         return None
 
 
+class FoldingFeature(SlotFeature):
+    """A slot feature that folds nodes away."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, graphs: Sequence[Graph]) -> Self:
+        """Learned from training graphs."""
+
+    @abstractmethod
+    def fold(self, graph: Graph) -> Folded: ...
+
+    @abstractmethod
+    def left(self, graph: Graph) -> int:
+        """How many nodes :meth:`fold` leaves."""
+
+
 class SlotFeatures:
     """Features that fold, in their order of folding, then those that do not."""
 
@@ -116,6 +128,16 @@ class SlotFeatures:
 
     def __bool__(self) -> bool:
         return bool(self.features)
+
+    @classmethod
+    def folding(cls, kinds: Iterable[type[FoldingFeature]], graphs: Sequence[Graph]) -> tuple[Self, list[Graph]]:
+        """Features of these kinds, learned from graphs, and the cores that they leave of them."""
+        features: list[SlotFeature] = []
+        cores = list(graphs)
+        for kind in kinds:
+            features.append(feature := kind.of(cores))
+            cores = [feature.fold(core).core for core in cores]
+        return cls(features), cores
 
     def fold(self, graph: Graph) -> tuple[Graph, list[Folded]]:
         """The core of all folds, and what each did."""

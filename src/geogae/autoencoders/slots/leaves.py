@@ -18,8 +18,8 @@ from numba import njit
 from geogae.autoencoders.base import State
 from geogae.autoencoders.slots.base import (
     Folded,
+    FoldingFeature,
     Ints,
-    SlotFeature,
     SlotValues,
     state_array,
     with_columns,
@@ -31,7 +31,7 @@ MOST_KINDS = 4  # counts in a slot
 COMMON = 0.02  # share of all nodes, at least, of a kind that is counted
 
 
-class Leaves(SlotFeature):
+class Leaves(FoldingFeature):
     """``kinds`` (k, node columns + edge columns) are the categories of a leaf and of its edge, the commonest first."""
 
     name = "leaves"

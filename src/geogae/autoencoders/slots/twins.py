@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from geogae.autoencoders.base import State
 from geogae.autoencoders.slots.base import (
     Folded,
+    FoldingFeature,
     Ints,
-    SlotFeature,
     SlotValues,
     state_array,
     with_columns,
@@ -31,7 +31,7 @@ from geogae.graph import Graph
 from geogae.labelling.colour_refinement import mix
 
 
-class Twins(SlotFeature):
+class Twins(FoldingFeature):
     """``edge`` (c,) are the categories of the edges between folded twins; others stay in the core."""
 
     name = "twins"

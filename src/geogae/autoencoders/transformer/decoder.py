@@ -31,6 +31,23 @@ class Decoded(NamedTuple):
     vectors: Tensor | None = None  # (B, n, D), of nodes: two of them give the features of an edge
 
 
+class AbsolutePositions(nn.Module):
+    """Sinusoidal positions, added to the decoder's inputs by a linear map.
+
+    With rotary positions alone a token has to find out its number before it can read its part of z.
+    """
+
+    def __init__(self, token_dim: int) -> None:
+        super().__init__()
+        self.map = nn.Linear(token_dim, token_dim, bias=False)
+
+    def forward(self, begin: int, end: int) -> Tensor:
+        """Of the positions begin … end - 1, (end - begin, D)."""
+        cosines, signed_sines = rope(end, self.map.in_features, self.map.weight.device)[:, begin:]
+        half = self.map.in_features // 2  # rope gives each frequency twice
+        return self.map(torch.cat((cosines[:, :half], signed_sines[:, half:]), dim=-1))
+
+
 class Decoder(nn.Module):
     """Reads and writes balls; with a ``node_width`` or ``edge_width`` it has MLPs for these features beside ψ."""
 
@@ -47,12 +64,14 @@ class Decoder(nn.Module):
         edge_width: int = 0,
         likeliest_stop: bool = False,
         final_norm: bool = False,
+        absolute_positions: bool = False,
     ) -> None:
         super().__init__()
         self.bundle, self.likeliest_stop = bundle, likeliest_stop
         self.head_dim = head_dim(token_dim, heads)
         self.start = nn.Parameter(torch.randn(token_dim))
         self.embed = BundleToToken(d, token_dim, bundle)
+        self.positions = AbsolutePositions(token_dim) if absolute_positions else None
         self.layers = nn.ModuleList(DecoderLayer(token_dim, hidden, heads) for _ in range(layers))
         self.norm = nn.LayerNorm(token_dim) if final_norm else nn.Identity()
         self.head = TokenToNodes(d, token_dim, bundle)
@@ -72,6 +91,8 @@ class Decoder(nn.Module):
         batch, length, _ = bundles.shape
         start = self.start.expand(batch, 1, -1)
         x = torch.cat((start, self.embed(bundles[:, :-1])), dim=1)  # (B, T, D)
+        if self.positions is not None:
+            x = x + self.positions(0, length)
         turn = rope(length, self.head_dim, x.device)
         for layer, read in zip(self.layers, memory, strict=True):
             x, _ = layer(x, turn, read)
@@ -98,6 +119,8 @@ class Decoder(nn.Module):
         x = self.start.expand(batch, 1, -1)  # (A, 1, D)
         for first in range(0, max_nodes, self.bundle):
             here = turn[:, first // self.bundle, None]  # (2, 1, h)
+            if self.positions is not None:
+                x = x + self.positions(first // self.bundle, first // self.bundle + 1)
             present = []
             for layer, read, before in zip_longest(self.layers, memory, past):  # the first step has no past
                 x, tokens = layer(x, here, read, before)

@@ -117,6 +117,7 @@ def total_loss(
     log_var: Tensor | None = None,
     kl_weight: float = 0.0,
     rho: float = RHO,
+    dim: int | None = None,
     cap: float = CAP,
     average: Callable[[Tensor], Tensor] = Tensor.abs,
     node_features: Tensor | None = None,
@@ -129,14 +130,15 @@ def total_loss(
     """L_total of a batch as ``total``, and its parts as they are before rescaling and weights.
 
     ``predicted`` (K, B, n, d) and ``stop_logits`` (K, B, n) are the decoder's; ``balls`` (B, n, d), ``adjacency``
-    (B, n, n) and ``sizes`` (B,) the truth; ``mu`` and ``log_var`` (B, m) the variational latent's, with kl_weight β(t).
-    ``node_features`` (K, B, n, w_node) and ``edge_features`` (M, w_edge) are the decoder's, ``attributes`` the truth;
-    feature_weight is λ_feat. Only the topological losses are rescaled.
+    (B, n, n) and ``sizes`` (B,) the truth; the first ``dim`` numbers of a ball are its geometry, all if not given.
+    ``mu`` and ``log_var`` (B, m) are the variational latent's, with kl_weight β(t). ``node_features``
+    (K, B, n, w_node) and ``edge_features`` (M, w_edge) are the decoder's, ``attributes`` the truth; feature_weight is
+    λ_feat. Only the topological losses are rescaled.
     """
     with torch.autocast(balls.device.type, enabled=False):
         parts = {
             "emb": loss_emb(predicted, balls, sizes).mean(),
-            "geo": loss_geo(predicted, adjacency, sizes).mean(),
+            "geo": loss_geo(predicted[..., :dim], adjacency, sizes).mean(),
             "stop": loss_stop(stop_logits, sizes).mean(),
         }
         emb, geo, stop = rescaled(torch.stack(list(parts.values())), cap, average)

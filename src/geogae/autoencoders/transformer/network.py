@@ -54,6 +54,7 @@ class SequentialNetwork(nn.Module):
         decodes_features: bool = False,
         likeliest_stop: bool = False,
         final_norm: bool = False,
+        absolute_positions: bool = False,
     ) -> None:
         super().__init__()
         _at_least(2, d=d)
@@ -90,6 +91,7 @@ class SequentialNetwork(nn.Module):
             edge_width=edge_features if decodes_features else 0,
             likeliest_stop=likeliest_stop,
             final_norm=final_norm,
+            absolute_positions=absolute_positions,
         )
 
     def encode(self, balls: Tensor, sizes: Tensor, attributes: Features | None = None) -> Tensor:

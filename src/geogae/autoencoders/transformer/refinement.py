@@ -21,6 +21,7 @@ def refine(
     batch: Batch,
     steps: int,
     *,
+    dim: int | None = None,
     node_categories: Sequence[int] = (),
     edge_categories: Sequence[int] = (),
 ) -> Tensor:
@@ -38,7 +39,7 @@ def refine(
                 optimizer.param_groups[0]["lr"] = RATE * (1 - step / steps)
                 out = network.unrolled(z, batch.balls, batch.sizes, batch.attributes)
                 loss = loss_emb(out.balls, batch.balls, batch.sizes) + loss_stop(out.stop_logits, batch.sizes)
-                loss = loss + GEO * loss_geo(out.balls, batch.adjacency, batch.sizes)  # (B,)
+                loss = loss + GEO * loss_geo(out.balls[..., :dim], batch.adjacency, batch.sizes)  # (B,)
                 if batch.attributes is not None and out.node_features is not None:
                     loss = loss + loss_nfeat(out.node_features, batch.attributes.nodes, batch.sizes, node_categories)
                 if batch.attributes is not None and out.edge_features is not None:

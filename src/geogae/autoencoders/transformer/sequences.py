@@ -12,19 +12,21 @@ from torch import Tensor
 
 from geogae.autoencoders.clouds import CloudReader
 from geogae.autoencoders.schema import Schema
+from geogae.autoencoders.slots import SlotFeatures
 from geogae.autoencoders.transformer.features import Features
 from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import HyperballCloud
 from geogae.graph import Graph
 from geogae.training.batches import PAIRS
 
+NOTHING_FOLDED = SlotFeatures()
 _ATTRIBUTED_PAIRS = 1 << 22  # PAIRS where edge attributes need the scores of each head: 128 MiB for eight
 
 
 class Batch(NamedTuple):
     """B graphs in node order, padded to n nodes."""
 
-    balls: Tensor  # (B, n, d), the last ball repeated where a graph has ended
+    balls: Tensor  # (B, n, d + e), balls and roots of counts, the last one repeated where a graph has ended
     sizes: Tensor  # (B,)
     adjacency: Tensor  # (B, n, n), bool
     attributes: Features | None = None
@@ -37,11 +39,14 @@ class Batch(NamedTuple):
 class Sequences:
     """Clouds of one dimension, read in node order; indexing with a list of numbers gives a batch.
 
-    With a ``schema`` batches have the attributes of the clouds' graphs.
+    With a ``schema`` batches have the attributes of the clouds' graphs. With ``features`` that fold, a ball is followed
+    by the square roots of its counts, which are told apart about equally well whether they are small or large.
     """
 
-    def __init__(self, clouds: Sequence[HyperballCloud], schema: Schema | None = None) -> None:
-        self.balls = [cloud.balls for cloud in clouds]  # (n, d) each
+    def __init__(
+        self, clouds: Sequence[HyperballCloud], schema: Schema | None = None, features: SlotFeatures = NOTHING_FOLDED
+    ) -> None:
+        self.balls = [_with_counts(cloud, features) for cloud in clouds]  # (n, d + e) each
         self.sizes = np.array([cloud.n for cloud in clouds])
         self.edges = [_ordered_edges(cloud) for cloud in clouds]  # (E, 2) each, i < j
         self.features = [_ordered_features(cloud, schema) for cloud in clouds] if schema else None
@@ -78,9 +83,23 @@ class Sequences:
         return Features(*(torch.from_numpy(part) for part in (nodes, places, edge_features)))
 
 
-def edited_sequences(graphs: Sequence[Graph], reader: CloudReader, schema: Schema | None) -> Sequences:
+def edited_sequences(
+    graphs: Sequence[Graph], reader: CloudReader, schema: Schema | None, features: SlotFeatures
+) -> Sequences:
     """Of edited copies of the graphs that ``reader`` was fitted on."""
-    return Sequences(reader.read_edited(graphs), schema)
+    return Sequences(reader.read_edited([features.fold(graph)[0] for graph in graphs]), schema, features)
+
+
+def counts_of(roots: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Counts, not rounded, from the numbers (n, e) that follow the balls."""
+    return np.square(roots.clip(min=0))
+
+
+def _with_counts(cloud: HyperballCloud, features: SlotFeatures) -> NDArray[np.float32]:
+    """(n, d + e)."""
+    if not features:
+        return cloud.balls
+    return np.concatenate([cloud.balls, np.sqrt(features.write(cloud.ordered_graph).values)], axis=1)
 
 
 def _ordered_edges(cloud: HyperballCloud) -> NDArray[np.int64]:

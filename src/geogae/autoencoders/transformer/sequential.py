@@ -25,15 +25,16 @@ from geogae.autoencoders.base import (
     reconstruction_scores,
     torch_device,
 )
-from geogae.autoencoders.clouds import CloudReader
+from geogae.autoencoders.clouds import CloudReader, whole_order
 from geogae.autoencoders.schema import Schema, validation_choice
+from geogae.autoencoders.slots import FEATURES, FOLDS, SlotFeatures
 from geogae.autoencoders.transformer.attention import head_dim
 from geogae.autoencoders.transformer.decoder import Decoded
 from geogae.autoencoders.transformer.losses import BETA_EPOCHS, BETA_TARGET, FEATURE_WEIGHT, RHO
 from geogae.autoencoders.transformer.network import SequentialNetwork
 from geogae.autoencoders.transformer.objective import sequential_objective
 from geogae.autoencoders.transformer.refinement import refine
-from geogae.autoencoders.transformer.sequences import Batch, Sequences, edited_sequences
+from geogae.autoencoders.transformer.sequences import Batch, Sequences, counts_of, edited_sequences
 from geogae.checks import check_choice, check_number
 from geogae.errors import GeoGAEError
 from geogae.geometry.cloud import HyperballCloud, graphs_of_balls
@@ -50,6 +51,7 @@ from geogae.training.stream import EditedGraphs
 BATCH = 256  # graphs at a time in encoding and decoding
 HEADROOM = 2  # decoding stops at this many times the largest graph of the fit
 MAX_READ = 20_000  # nodes that can be encoded
+NO_COEFFICIENTS = np.empty(0, np.float32)
 VALIDATED_AT_ONCE = 64  # graphs at a time in validation
 VALIDATED = 20_000  # nodes of the validation graphs that are decoded during training, at most
 
@@ -57,8 +59,8 @@ VALIDATED = 20_000  # nodes of the validation graphs that are decoded during tra
 class SequenceReading(NamedTuple):
     """A graph as a sequence of balls."""
 
-    ordered: Graph
-    cloud: HyperballCloud
+    ordered: Graph  # the whole graph in the node order of the decoder
+    cloud: HyperballCloud  # of its core, which is the whole graph where no node is folded away
 
 
 class SequentialAutoencoder(Autoencoder[SequenceReading]):
@@ -71,6 +73,8 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         order: node order, ``"greedy"`` (Algorithm 1) or ``"axis"`` (first principal axis), or a registered one.
         margin: by which the intersection rule is right in a fitted cloud.
         consensus: whether nodes are ordered by matching to the consensus of the training graphs, all of one size.
+        leaves: ``"kept"`` as balls of their own, or ``"folded"`` into a count beside the ball of their neighbour.
+        twins: the same for adjacent twins, which share a ball.
         token_dim: width of a token (the paper's tok-d).
         bundle: nodes b in a token.
         encoder_hidden: width of the encoder's feed-forward layers.
@@ -104,6 +108,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         stop_rule: where a graph ends: ``"first"`` at the first node whose stop probability is above 1/2 (the paper's),
             ``"likeliest"`` at the most probable size under all stop probabilities.
         final_norm: whether a LayerNorm stands between the decoder's last layer and its head.
+        absolute_positions: whether the decoder's inputs have sinusoidal positions beside the rotary ones.
         refine_steps: steps of descent through the decoder that z takes in encoding.
         seed: of weights, batches, edits and, without given validation graphs, of the ones held out.
     """
@@ -119,6 +124,8 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         order: str = "greedy",
         margin: float = 0.2,
         consensus: bool = False,
+        leaves: Literal["folded", "kept"] = "kept",
+        twins: Literal["folded", "kept"] = "kept",
         token_dim: int = 64,
         bundle: int = 1,
         encoder_hidden: int = 1024,
@@ -149,6 +156,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         edit_ramp: int = 0,
         stop_rule: Literal["first", "likeliest"] = "first",
         final_norm: bool = False,
+        absolute_positions: bool = False,
         refine_steps: int = 0,
         device: str = "auto",
         seed: int = 0,
@@ -176,6 +184,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         check_choice("precision", precision, PRECISIONS)
         check_choice("variational", variational, (False, True))
         check_choice("final_norm", final_norm, (False, True))
+        check_choice("absolute_positions", absolute_positions, (False, True))
         check_choice("stop_rule", stop_rule, ("first", "likeliest"))
         check_number("edits", edits, int, 0, 10**4)
         check_number("edit_repeats", edit_repeats, int, 1, 10**6)
@@ -185,6 +194,11 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
             check_choice("edit_kinds", kind, EDITS)
         if consensus and edits and edit_kinds != "rewire":
             raise GeoGAEError(f"edit_kinds={edit_kinds!r} change the size; with consensus=True use edit_kinds='rewire'")
+        for name, fold in (("leaves", leaves), ("twins", twins)):
+            check_choice(name, fold, ("folded", "kept"))
+            if fold == "folded" and (consensus or attributes != "ignored"):
+                other = "consensus=True" if consensus else f"attributes={attributes!r}"
+                raise GeoGAEError(f"{name}='folded' does not go with {other}; take {name}='kept'")
         check_device(device)
         for heads in (encoder_heads, decoder_heads):
             head_dim(token_dim, heads)
@@ -204,7 +218,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
             "encoder_layers": encoder_layers, "encoder_hidden": encoder_hidden, "encoder_heads": encoder_heads,
             "decoder_layers": decoder_layers, "decoder_hidden": decoder_hidden, "decoder_heads": decoder_heads,
             "passes": passes, "variational": variational, "likeliest_stop": stop_rule == "likeliest",
-            "final_norm": final_norm,
+            "final_norm": final_norm, "absolute_positions": absolute_positions,
         }  # fmt: skip
         self.loss_weights: dict[str, Any] = {
             "kl_weight": kl_weight, "kl_epochs": kl_epochs, "rho": rho, "feature_weight": feature_weight,
@@ -215,8 +229,10 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         }  # fmt: skip
         self.editing: dict[str, Any] = {"edits": edits, "kinds": edit_kinds.split("+"), "ramp": edit_ramp}
         self.edit_repeats, self.refine_steps, self.precision = edit_repeats, refine_steps, precision
+        self.folds = {"leaves": leaves, "twins": twins}
+        self.features = SlotFeatures()
         self.schema: Schema | None = None
-        self.max_nodes = 0
+        self.max_nodes = self.max_slots = 0
         self.network: SequentialNetwork
 
     # -- fit ----------------------------------------------------------------------------------------------------------
@@ -227,14 +243,19 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         """Fit clouds, then train; the weights with the best validation score are kept."""
         graphs, validation = hold_out(graphs, validation, self.seed)
         self.schema = Schema.of([*graphs, *validation]) if self.attributes != "ignored" else None
-        clouds = self.reader.fit(graphs, progress=session.progress)
+        kinds = [FOLDS[name] for name, fold in self.folds.items() if fold == "folded"]
+        self.features, cores = SlotFeatures.folding(kinds, [self._stripped(graph) for graph in graphs])
+        clouds = self.reader.fit(cores, progress=session.progress)
         held_out = self.read(_spread(validation, VALIDATED), progress=session.progress)
         self.max_nodes = HEADROOM * max(graph.n for graph in [*graphs, *validation])
+        cores += [self.features.fold(self._stripped(graph))[0] for graph in validation]
+        self.max_slots = HEADROOM * max(core.n for core in cores)
         self.network = self._built()
         nodes = float(np.mean([cloud.n for cloud in clouds]))
         tokens = self.training["batch_size"] * nodes / self.architecture["bundle"]  # of a batch
         edited = self.editing["edits"] > 0
-        with self.stream(clouds, validation) if edited else nullcontext(Sequences(clouds, self.schema)) as data:
+        plain = nullcontext(Sequences(clouds, self.schema, self.features))
+        with self.stream(self.ordered(graphs, clouds), validation) if edited else plain as data:
             trainer = Trainer(
                 self.network,
                 data,
@@ -252,23 +273,31 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         self.network.eval()
         return history
 
-    def stream(
-        self, clouds: Sequence[HyperballCloud], validation: Sequence[Graph], *, background: bool = True
-    ) -> EditedGraphs:
-        """The edited copies that training on ``clouds`` sees: of their graphs, or of the consensus where there is one.
+    def ordered(self, graphs: Sequence[Graph], clouds: Sequence[HyperballCloud]) -> list[Graph]:
+        """Whole graphs in node order, given the clouds of their cores; with no more attributes than the model reads."""
+        stripped = [self._stripped(graph) for graph in graphs]
+        return [
+            graph.relabel(whole_order(cloud, self.features.fold(graph)[1]))
+            for graph, cloud in zip(stripped, clouds, strict=True)
+        ]
+
+    def stream(self, graphs: Sequence[Graph], validation: Sequence[Graph], *, background: bool = True) -> EditedGraphs:
+        """The edited copies that training on ``graphs``, in node order, sees.
 
         Graphs that are one graph with edges rewired are edits of their consensus. Edits of the graphs themselves would
         keep what each has of its own, and the model would overfit to that.
         """
-        graphs = [cloud.ordered_graph if self.schema else cloud.ordered_graph.topology() for cloud in clouds]
         if self.reader.consensus is not None and self.schema is None:
             graphs = [self.reader.consensus.graph]
         return EditedGraphs(
             Editor(graphs, **self.editing, excluded=validation, seed=self.seed),
-            partial(edited_sequences, reader=self.reader, schema=self.schema),
+            partial(edited_sequences, reader=self.reader, schema=self.schema, features=self.features),
             repeats=self.edit_repeats,
             background=background,
         )
+
+    def _stripped(self, graph: Graph) -> Graph:
+        return graph if self.schema else graph.topology()
 
     def _built(self) -> SequentialNetwork:
         with deterministic(self.seed):
@@ -278,7 +307,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
     def _network(self) -> SequentialNetwork:
         features = self.schema
         return SequentialNetwork(
-            int(self.reader.dim),
+            int(self.reader.dim) + self.features.width,
             **self.architecture,
             node_features=features.node.width if features else 0,
             edge_features=features.edge.width if features else 0,
@@ -295,7 +324,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
             raise ValueError(f"{name} of shape {shape} is in one of them alone")
 
     def _objective(self) -> partial[dict[str, torch.Tensor]]:
-        return partial(sequential_objective, **(self.loss_weights | self._categories()))
+        return partial(sequential_objective, dim=int(self.reader.dim), **(self.loss_weights | self._categories()))
 
     def _categories(self) -> dict[str, list[int]]:
         """The widths of the categorical columns of nodes and of edges, as the losses take them."""
@@ -306,9 +335,8 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         """Graphs of like size are decoded together, up to HEADROOM times their largest: early on no stop is learned."""
         z, true, decoded = self._codes(held_out), list[Graph](), list[Decoding]()
         for chosen in by_size([reading.cloud.n for reading in held_out], VALIDATED_AT_ONCE):
-            graphs = [held_out[i].ordered for i in chosen]
-            true += graphs
-            decoded += self._decoded(z[chosen], min(self.max_nodes, HEADROOM * max(graph.n for graph in graphs)))
+            true += [held_out[i].ordered for i in chosen]
+            decoded += self._decoded(z[chosen], HEADROOM * max(held_out[i].cloud.n for i in chosen))
         scores = reconstruction_scores(true, decoded, self.attributes)
         if self.schema is not None and self.attributes == "decoded":
             scores["choice"] = validation_choice(scores, self.schema)
@@ -322,17 +350,23 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         return (self.schema and self.schema.why_not(graph)) or self.reader.why_not(graph)
 
     def lossy(self, reading: SequenceReading) -> str | None:
-        if (n := reading.ordered.n) > (largest := self.max_nodes // HEADROOM):
-            stops = f", and decoding stops at {self.max_nodes}" if n > self.max_nodes else ""
-            return f"it has {n} nodes; the largest graph of the fit has {largest}{stops}"
+        if (n := reading.cloud.n) > (largest := self.max_slots // HEADROOM):
+            what = "nodes that are not folded" if self.features else "nodes"
+            stops = f", and decoding stops at {self.max_slots}" if n > self.max_slots else ""
+            return f"it has {n} {what}; the largest graph of the fit has {largest}{stops}"
         return self.schema.lossy(reading.ordered) if self.schema else None
 
     def inexact(self, reading: SequenceReading) -> bool:
         return not reading.cloud.exact
 
     def read(self, graphs: Sequence[Graph], *, n_jobs: int = 1, progress: bool = False) -> list[SequenceReading]:
-        clouds = self.reader.read(graphs, n_jobs=n_jobs, progress=progress) if graphs else []
-        return [SequenceReading(cloud.ordered_graph, cloud) for cloud in clouds]
+        folded = [self.features.fold(self._stripped(graph)) for graph in graphs]
+        cores = [core for core, _ in folded]
+        clouds = self.reader.read(cores, n_jobs=n_jobs, progress=progress) if graphs else []
+        return [
+            SequenceReading(graph.relabel(whole_order(cloud, steps)), cloud)
+            for graph, (_, steps), cloud in zip(graphs, folded, clouds, strict=True)
+        ]
 
     def encode(
         self, readings: Sequence[SequenceReading], *, batch_size: int | None = None, n_jobs: int = 1
@@ -344,7 +378,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         self, readings: Sequence[SequenceReading], batch_size: int = BATCH, refine_steps: int = 0
     ) -> NDArray[np.float32]:
         z = np.empty((len(readings), self.latent_dim), dtype=np.float32)
-        sequences = Sequences([reading.cloud for reading in readings], self.schema)
+        sequences = Sequences([reading.cloud for reading in readings], self.schema, self.features)
         for chosen in by_size(sequences.sizes, batch_size, sequences.pairs):
             batch = sequences[chosen].to(torch_device(self.device))
             codes = self.network.encode(batch.balls, batch.sizes, batch.attributes).float()
@@ -355,30 +389,30 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
 
     def _refined(self, codes: torch.Tensor, batch: Batch, graphs: Sequence[Graph], steps: int) -> torch.Tensor:
         """z after descent, where more of the graph comes back from it than from the encoder's."""
-        changed = refine(self.network, codes, batch, steps, **self._categories())
+        changed = refine(self.network, codes, batch, steps, **self._categories(), dim=int(self.reader.dim))
         before, after = ([decoding.graph for decoding in self.decode(z.cpu().numpy())] for z in (codes, changed))
         gains = [edge_f1(true, two) > edge_f1(true, one) for true, one, two in zip(graphs, before, after, strict=True)]
         return torch.where(torch.tensor(gains, device=codes.device)[:, None], changed, codes)
 
     def decode(self, z: NDArray[np.float32]) -> list[Decoding]:
         check_latent(z, self.latent_dim)
-        return self._decoded(z, self.max_nodes)
+        return self._decoded(z, self.max_slots)
 
     @torch.inference_mode()
-    def _decoded(self, z: NDArray[np.float32], max_nodes: int) -> list[Decoding]:
-        decodings = []
+    def _decoded(self, z: NDArray[np.float32], max_slots: int) -> list[Decoding]:
+        decodings, d = [], int(self.reader.dim)
         for begin in range(0, len(z), BATCH):
             rows = torch.from_numpy(z[begin : begin + BATCH]).to(torch_device(self.device))
-            decoded = self.network.decode(rows, max_nodes)
-            graphs = graphs_of_balls(decoded.balls.float().cpu().numpy(), decoded.sizes.cpu().numpy())
+            decoded = self.network.decode(rows, max_slots)
+            parts = (decoded.balls.float(), decoded.sizes, decoded.stop_probability, decoded.truncated)
+            slots, sizes, stop, truncated = (part.cpu().numpy() for part in parts)
+            graphs = graphs_of_balls(slots[..., :d], sizes)
             if self.schema is not None and self.attributes == "decoded":
                 graphs = self._with_attributes(decoded, graphs, self.schema)
-            parts = (decoded.balls, decoded.sizes, decoded.stop_probability, decoded.truncated)
-            balls, sizes, stop, truncated = (part.cpu().numpy() for part in parts)
-            decodings += [
-                Decoding(graph, balls[row, : sizes[row]], stop[row, : sizes[row]], bool(truncated[row]))
-                for row, graph in enumerate(graphs)
-            ]
+            for row, core in enumerate(graphs):
+                own = slots[row, : core.n]
+                graph, cut = self.features.read(counts_of(own[:, d:]), NO_COEFFICIENTS, core, self.max_nodes)
+                decodings.append(Decoding(graph, own[:, :d], stop[row, : core.n], bool(truncated[row]) or cut))
         return decodings
 
     def _with_attributes(self, decoded: Decoded, graphs: list[Graph], schema: Schema) -> list[Graph]:
@@ -403,19 +437,23 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
 
     def state(self) -> State:
         reader = self.reader.state()
-        facts = {"max_nodes": self.max_nodes, "reader": dict(reader.facts)}
-        facts |= {"schema": self.schema.to_json()} if self.schema else {}
-        tensors = prefixed("network", self.network.state_dict(), ".")
+        features = self.features.state()
+        facts = {"max_nodes": self.max_nodes, "max_slots": self.max_slots, "reader": dict(reader.facts)}
+        facts |= {"features": dict(features.facts)} | ({"schema": self.schema.to_json()} if self.schema else {})
+        tensors = prefixed("network", self.network.state_dict(), ".") | prefixed("features", features.tensors, ".")
         return State(tensors | prefixed("reader", reader.tensors, "."), facts)
 
     @classmethod
     def from_state(cls, state: State, **parameters: Any) -> Self:
         model = cls(**parameters)
         facts = state.facts
-        check_number("max_nodes", facts["max_nodes"], int, 1, HEADROOM * MAX_READ)
+        for name in ("max_nodes", "max_slots"):
+            check_number(name, facts[name], int, 1, HEADROOM * MAX_READ)
+        folded = State(parts_of(state.tensors, "features."), facts["features"])
+        model.features = SlotFeatures.from_state(folded, FEATURES)
         model.reader.restored(State(parts_of(state.tensors, "reader."), facts["reader"]))
         model.schema = Schema.from_json(facts["schema"]) if "schema" in facts else None
-        model.max_nodes = int(facts["max_nodes"])
+        model.max_nodes, model.max_slots = int(facts["max_nodes"]), int(facts["max_slots"])
         weights = parts_of(state.tensors, "network.")
         model._check_shapes(weights)
         model.network = model._built()
