@@ -24,15 +24,13 @@ import torch
 from numpy.typing import NDArray
 
 from geogae import GeoGAE, Graph, datasets, metrics
-from geogae.autoencoders.consensus import make_consensus
 from geogae.autoencoders.transformer.sequences import Sequences
 from geogae.autoencoders.transformer.sequential import SequentialAutoencoder
 from geogae.benchmark.folds import development, held_out
 from geogae.benchmark.methods.autoencoder import preset
 from geogae.benchmark.plan import Run, plan
 from geogae.geometry.fitting import canonicalise
-from geogae.training.edits import Editor
-from geogae.training.stream import EPOCH, make
+from geogae.training.stream import EPOCH, EditedGraphs, make
 from record import RESULTS, record
 
 METHOD = "sequential-edits"
@@ -63,13 +61,7 @@ def memory(name: str, seed: int, folder: Path) -> None:
     begin, run, model = time.perf_counter(), _run(name, seed), GeoGAE.load(folder)
     train, validation = development(run)
     test, config = held_out(run, RESULTS), model.get_params()
-    graphs = [graph.topology() for graph in train]
-    if config["consensus"]:  # its copies are what training sees then
-        graphs = [make_consensus(graphs, config["dim"]).graph]
-    editor = Editor(
-        graphs, edits=config["edits"], kinds=config["edit_kinds"].split("+"), excluded=validation,
-        ramp=config["edit_ramp"], seed=config["seed"],
-    )  # fmt: skip
+    editor = _stream(model.autoencoder_, train, validation).editor
     steps = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])["step"]
     copies = -(-steps * config["batch_size"] // (EPOCH * config["edit_repeats"])) * EPOCH
     had = np.array(_classes(train, test))
@@ -80,6 +72,12 @@ def memory(name: str, seed: int, folder: Path) -> None:
     budget = {"core_minutes": config["core_minutes"]}
     record("edits", f"memory-{run}", {"run": str(run), **budget}, result, time.perf_counter() - begin)
     print(result)
+
+
+def _stream(model: SequentialAutoencoder, train: list[Graph], validation: list[Graph]) -> EditedGraphs:
+    """The copies that training of a fitted model saw."""
+    clouds = [reading.cloud for reading in model.read(train)]
+    return model.stream(model.ordered(train, clouds), validation, background=False)
 
 
 def _each(model: GeoGAE, graphs: list[Graph]) -> dict[str, NDArray[np.float64]]:
@@ -121,7 +119,7 @@ def speed(name: str, steps: int = 40) -> None:
     values.pop("architecture")
     model = SequentialAutoencoder(**{**values, "edits": values.get("edits") or 8})
     clouds = model.reader.fit(train)
-    stream = model.stream(clouds, validation, background=False)
+    stream = model.stream(model.ordered(train, clouds), validation, background=False)
     start = time.process_time()
     for k in range(EPOCH):
         stream.editor.copy(k)

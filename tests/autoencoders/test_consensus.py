@@ -210,7 +210,8 @@ def test_a_labelling_that_gives_up_is_logged(
 def test_edited_copies_for_training_are_of_the_consensus(copies: list[Graph]) -> None:
     """Edits of the training graphs would keep the edges that each has of its own."""
     model = SequentialAutoencoder(consensus=True, dim=DIM, edits=4, edit_kinds="rewire")
-    stream = model.stream(model.reader.fit(copies), [], background=False)
+    model.reader.fit(copies)
+    stream = model.stream(copies, [], background=False)
     assert model.reader.consensus is not None
     base = {tuple(edge) for edge in model.reader.consensus.graph.edges.tolist()}
     missing = []
