@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from networkx import cycle_graph, grid_2d_graph, path_graph, star_graph
 
 from families import plain, random_graph
+from geogae.autoencoders import refinement
 from geogae.autoencoders.refinement import COLD, HOT, MARGIN, NEAR, RATE, REACH
 from geogae.autoencoders.refinement import refine as refine_written
 from geogae.autoencoders.slots.base import FREE, SlotValues
@@ -199,14 +200,27 @@ def descended(start: np.ndarray, mean: np.ndarray, loadings: np.ndarray, joined:
     return states[0].numpy()
 
 
-def test_it_is_adam_on_autograd_s_gradient() -> None:
-    """A few steps: over many, rounding grows."""
+def test_it_is_adam_on_autograd_s_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One attempt of a few steps: over many, rounding grows."""
+    monkeypatch.setattr(refinement, "ATTEMPTS", (1.0,))
     (mean, loadings), joined = some_decoder(), [random_graph(SLOTS, 0.25, seed).adjacency() for seed in range(25)]
     starts = some_starts(25)
     found = refine(starts, mean, loadings, joined, 8)
     expected = np.stack([descended(start, mean, loadings, one, 8) for start, one in zip(starts, joined, strict=True)])
     assert (np.abs(found - starts).max(1) > RATE).sum() > 15
     np.testing.assert_allclose(found, expected, atol=2e-3)
+
+
+def test_an_attempt_begins_at_the_best_of_those_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    starts, decoder, joined = some_starts(20), some_decoder(), some_graphs(20)
+    found = refine(starts, *decoder, joined, 100)
+    monkeypatch.setattr(refinement, "ATTEMPTS", (1.0,))
+    expected = starts
+    for steps in (10, 30, 100):
+        expected = refine(expected, *decoder, joined, steps)
+    np.testing.assert_array_equal(found, expected)
+    left = [wrong(points, *decoder, joined).sum() for points in (refine(starts, *decoder, joined, 100), found)]
+    assert left[1] < left[0]
 
 
 # -- numbers beside the balls, and a pull ---

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from geogae.autoencoders.slots.base import SlotValues
 from geogae.geometry.kernel import FAST, INLINE, adam, f32, sphere_gradient
 
-HOT, COLD = 0.3, 0.01  # the temperature falls from here to there
+ATTEMPTS = (0.1, 0.3, 1.0)  # their shares of the steps: most graphs need few, if the temperature falls fast
+HOT, COLD = 0.3, 0.01  # the temperature falls from here to there, in each attempt
 RATE = 0.4  # Adam's step at first, in units of the axes' deviations; it falls with half a cosine
 INSIDE, NEAR = 0.3, 0.05  # a number is pushed until it is so far within its bounds, and must be so far in the end
 MARGIN = 0.02  # margin at which a refinement ends, so that rounding changes no edge
@@ -34,8 +35,9 @@ def refine(
     steps: int,
     pull: float = 0.0,  # weight of ½‖components‖², the negative logarithm of a normal prior
 ) -> NDArray[np.float32]:
-    """The components with the fewest wrong pairs that at most ``steps`` find, (G, k); a start that is right stays.
+    """The components with the fewest wrong pairs that are found, (G, k); a start that is right stays.
 
+    There are up to three attempts; each begins, hot again, at the best components so far, and the last has ``steps``.
     Each graph is refined by itself: the graphs beside it change no bit of its result.
     """
     points = np.array(starts, dtype=np.float32, order="C")
@@ -51,13 +53,19 @@ def refine(
             sign[adjacencies[graph]] = 1
             np.fill_diagonal(sign, -1)
             low, high = (np.ascontiguousarray(part.T, np.float32) for part in written[graph][2:4])  # (e, n)
-            _refine(points[graph], middle, own, sign, low, high, written[graph].weight, pull, steps)
+            problem = (middle, own, sign, low, high, written[graph].weight, pull)
+            for share in ATTEMPTS:
+                if _refine(points[graph], *problem, round(share * steps)) == 0:
+                    break
     return points
 
 
 @njit(**FAST)
 def _refine(point, mean, loadings, sign, low, high, weight, pull, steps):
-    """Adam on one graph's components, in place; the best state seen (fewest wrong, then fewest narrow) remains."""
+    """Adam on one graph's components, in place; the best state seen (fewest wrong, then fewest narrow) remains.
+
+    Returns how many pairs and numbers are narrow in it: wrong, or right by less than their margin.
+    """
     rows, n = mean.shape
     d = rows - len(weight)
     k = len(point)
@@ -99,6 +107,7 @@ def _refine(point, mean, loadings, sign, low, high, weight, pull, steps):
         rate = RATE * 0.5 * (1 + math.cos(math.pi * done))
         adam(point, slope, first, second, f32(rate / (1 - decay1)), f32(1 / (1 - decay2)))
     point[:] = best
+    return best_narrow
 
 
 @njit(**INLINE)
