@@ -25,6 +25,7 @@ from geogae.geometry.starts import START_RAW, mds_start, planar_start
 from geogae.graph import Graph
 
 WIDEN = 300  # further steps for the margin once a cloud is exact
+WIDEN_LARGE = 100  # the same for a large graph: a handful of its millions of pairs stays narrow for long
 STUCK = 0.9  # the last lifted try leaves more than this share of its forerunner's wrong pairs, and more than FEW
 FEW = 20
 NEAR_COST = 8  # pairs of the dense descent in the time that the sparse one takes for one
@@ -99,7 +100,7 @@ def _sparse_descent(core: Graph, twins: NDArray[np.int64]) -> Descent:
         step, _, _, looked = descend_near(
             points, raw, *rows, shared, how.lifted, np.float32(recipe.alpha), np.float32(how.gamma),
             np.float32(how.hot), np.float32(how.cold), np.float32(recipe.margin), how.rate, steps, left / NEAR_COST,
-            WIDEN, halt,
+            WIDEN_LARGE, halt,
         )  # fmt: skip
         return step, NEAR_COST * looked
 

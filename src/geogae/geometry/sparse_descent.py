@@ -17,6 +17,8 @@ from geogae.geometry.neighbours import search
 REACH = 9.0  # temperatures: the gradient of a non-edge that is farther apart is negligible
 SKIN = 1.0
 RENEWAL = 20  # steps, and three times as many, and so on
+FULL_RATE = 40  # steps at the full rate; then it falls, so that the last wrong pairs settle
+FALL, LEAST_RATE = 0.98, 0.15  # by this factor a step, to this share
 CROWD = 1000  # pairs listed with a ball: in a crowd, some of the near pairs suffice
 SEARCH = 4  # pairs that the search examines in the time that the gradient takes for one
 
@@ -202,7 +204,7 @@ def descend_near(
             renewal *= 3
         decay1 *= BETA1
         decay2 *= BETA2
-        rate_now = rate
+        rate_now = rate * max(LEAST_RATE, FALL ** max(0, step - FULL_RATE))
         if lifted:
             rate_now = rate * (0.02 + 0.49 * (1 + math.cos(math.pi * step / steps)))
         scaled, correction = f32(rate_now / (1 - decay1)), f32(1 / (1 - decay2))
