@@ -70,7 +70,8 @@ def headline(rows: Sequence[Row]) -> str:
         f"Compilation is {'not ' * compiled}in the times.",
     ]
     notes += [f"{SAMPLED} Measured on a sample of 20,000 graphs."] if SAMPLED in text else []
-    notes += [f"{OLDER} Measured with an older version."] if OLDER in text else []
+    commits = sorted({commit for row in rows if is_older(row) for commit in row.commits})
+    notes += [f"{OLDER} Measured with an older version, at {', '.join(commits)}."] if OLDER in text else []
     return f"{text}\n{' '.join(notes)}\n"
 
 
@@ -97,9 +98,10 @@ def attribute_headline(rows: Sequence[Row]) -> str:
             cells.append(value if printed is None or spread is None else f"{value} ({printed.mean})")
         whole = row.attributes["whole"].mean
         known = in_words(row.side_information)
-        lines.append([row.data, known, *cells, f"{100 * whole:.1f} %", f"{row.cpu_seconds:.0f} s", len(row.seeds)])
+        lines.append([row.data, known, *cells, f"{100 * whole:.1f} %", f"{row.cpu_seconds:.0f} s"])
+        lines[-1] += [row.clouds or "not known", len(row.seeds)]
     header = ["data set", "side information", "F1", "node F1", "node RMSE", "edge F1", "edge RMSE", "whole graph"]
-    return table([*header, "CPU time, fit and test", "seeds"], lines)
+    return table([*header, "CPU time, fit and test", "clouds", "seeds"], lines)
 
 
 def _best(rows: Any) -> Row | None:

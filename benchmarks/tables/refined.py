@@ -15,11 +15,10 @@ def choices() -> str:
         found = result("refined", f"choose-{name}")
         for row in found["result"]:
             f1, exact = ([100 * seed[key] for seed in row["validation"]] for key in ("f1", "exact"))
-            seconds = f"{mean(row['seconds']):.1f} s"
-            cells = [f"{mean(f1):.2f}", f"{mean(exact):.1f}", len(f1), seconds]
+            cells = [f"{mean(f1):.2f}", f"{mean(exact):.1f}", len(f1)]
             order = row["order"] + ", leaves folded" * row.get("folds", False)
             rows.append([name, row["m"], row["dim"], order, *cells])
-    return table(["data set", "m", "d", "order", "validation F1", "exact [%]", "seeds", "time"], rows)
+    return table(["data set", "m", "d", "order", "validation F1", "exact [%]", "seeds"], rows)
 
 
 def refined_ablations() -> str:

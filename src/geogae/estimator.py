@@ -130,7 +130,7 @@ class GeoGAE(
         autoencoder, given = self._fitted(), self._own(graphs)
         for index, graph in enumerate(given):  # before anything is fitted
             if reason := autoencoder.why_not(graph):
-                raise GeoGAEError(f"{_name(graph, index)} cannot be encoded: {reason}")
+                raise GeoGAEError(f"{autoencoders.named(graph, index)} cannot be encoded: {reason}")
         how: dict[str, Any] = {"batch_size": batch_size, "n_jobs": n_jobs, "progress": show_progress}
         try:
             z, lossy = autoencoders.encode(autoencoder, given, **how)
@@ -139,12 +139,12 @@ class GeoGAE(
         if lossy:
             index, reason = lossy[0]
             log.warning("%d of %d graphs may not come back whole; %s: %s",
-                        len(lossy), len(given), _name(given[index], index), reason)  # fmt: skip
+                        len(lossy), len(given), autoencoders.named(given[index], index), reason)  # fmt: skip
         if len(lost := np.flatnonzero(~np.isfinite(z).all(1))):
             index = int(lost[0])
             raise GeoGAEError(
                 f"these weights give {len(lost)} of {len(z)} graphs a z that is not finite, the first being "
-                f"{_name(given[index], index)}; train again"
+                f"{autoencoders.named(given[index], index)}; train again"
             )
         return z[0] if is_graph(graphs) else z
 
@@ -247,7 +247,3 @@ class GeoGAE(
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise GeoGAEError(f"{Path(path) / CONFIG} does not fit its weights ({reason}); train again") from None
         return model
-
-
-def _name(graph: Graph, index: int) -> str:
-    return f"graph {graph.name!r}" if graph.name else f"graph {index} of {graph.n} nodes"

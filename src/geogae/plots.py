@@ -173,7 +173,7 @@ def _draw_balls(axes: Axes, cloud: HyperballCloud, colours: Colours) -> None:
 
 
 def _ball(colour: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A glassy ball, lit from the upper left, (pixels, pixels, 4)."""
+    """A translucent ball, lit from the upper left, (pixels, pixels, 4)."""
     grid = np.linspace(-1, 1, _SPRITE)
     x, y = np.meshgrid(grid, -grid)
     square = x * x + y * y

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from geogae import datasets, formats, metrics
-from geogae.autoencoders import linear as room
+from geogae.autoencoders import linear as linear_file
 from geogae.autoencoders.base import Decoding, evaluate, hold_out, reconstruct
-from geogae.autoencoders.linear import HEADROOM, LinearAutoencoder
+from geogae.autoencoders.linear import ROOM, LinearAutoencoder
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 
@@ -136,11 +136,11 @@ def test_what_is_no_z(model: LinearAutoencoder, z: np.ndarray, said: str) -> Non
 
 
 def test_sizes_beyond_the_limit_are_cut(model: LinearAutoencoder) -> None:
-    assert model.max_nodes == HEADROOM * 28
+    assert model.max_nodes == ROOM  # four times 28 would be less
     z = np.zeros((4, 50), np.float32)
-    z[:, 0] = 5.4, -7, HEADROOM * 28, 1e9
+    z[:, 0] = 5.4, -7, ROOM, 1e9
     back = model.decode(z)
-    assert [decoding.graph.n for decoding in back] == [5, 1, HEADROOM * 28, HEADROOM * 28]
+    assert [decoding.graph.n for decoding in back] == [5, 1, ROOM, ROOM]
     assert [decoding.truncated for decoding in back] == [False, False, False, True]
     assert back[3].stop is not None and (back[3].stop <= 0.5).all()
 
@@ -148,7 +148,7 @@ def test_sizes_beyond_the_limit_are_cut(model: LinearAutoencoder) -> None:
 def test_a_larger_graph_is_encoded_and_flagged(model: LinearAutoencoder, graphs: list[Graph]) -> None:
     """Its size comes back; and nothing changes for graphs that fit, beside it or not."""
     large = path(40)
-    assert model.why_not(large) is None and model.why_not(path(HEADROOM * 28)) is None
+    assert model.why_not(large) is None and model.why_not(path(ROOM)) is None
     *few, reading = model.read([*graphs, large])
     assert [model.lossy(one) for one in few] == [None] * 24
     assert model.lossy(reading) == "it has 40 nodes; the largest graph of the fit has 28"
@@ -170,10 +170,10 @@ def test_numbers_of_z_beyond_the_fit_serve_larger_graphs(graphs: list[Graph]) ->
 
 
 def test_why_not(model: LinearAutoencoder, graphs: list[Graph], caplog: pytest.LogCaptureFixture) -> None:
-    large = path(HEADROOM * 28 + 1)
+    large = path(ROOM + 1)
     assert model.why_not(large) == (
-        "it has 113 nodes; the model was fitted on graphs of up to 28 and encodes up to 112: leave it out, or fit with "
-        "graphs as large"
+        "it has 1001 nodes; the model encodes up to 1000, 4 times the largest graph of its fit and at least 1000: "
+        "leave it out, or fit with graphs as large"
     )
     alone, scores = evaluate(model, graphs[:2]), evaluate(model, [graphs[0], large, graphs[1]])
     nodes = graphs[0].n + graphs[1].n
@@ -191,7 +191,9 @@ def test_why_not(model: LinearAutoencoder, graphs: list[Graph], caplog: pytest.L
 def test_where_there_is_nothing_to_choose_no_graph_is_held_out(
     graphs: list[Graph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "hold_out", lambda *given: pytest.fail("a graph is held out and nothing is chosen"))
+    monkeypatch.setattr(
+        linear_file, "hold_out", lambda *given: pytest.fail("a graph is held out and nothing is chosen")
+    )
     model = LinearAutoencoder(**SMALL)
     [row] = model.fit(graphs)
     assert not any(name.startswith("validation") for name in row)

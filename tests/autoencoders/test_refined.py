@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from geogae import datasets, formats, metrics
-from geogae.autoencoders import linear as room
+from geogae.autoencoders import linear as linear_file
 from geogae.autoencoders.base import evaluate
-from geogae.autoencoders.linear import HEADROOM, LinearAutoencoder
+from geogae.autoencoders.linear import HEADROOM, ROOM, LinearAutoencoder
 from geogae.autoencoders.refined import RefinedAutoencoder
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
@@ -189,7 +189,7 @@ def test_a_larger_graph_is_refined_too_and_changes_nothing(model: RefinedAutoenc
     assert np.array_equal(both[:-1], z)
     [back] = decoded(model, both[-1:])
     assert back.n == 32 and metrics.edge_f1(reading.ordered, back) > 0.7
-    assert model.why_not(formats.as_graph(nx.path_graph(HEADROOM * 28 + 1))) is not None
+    assert model.why_not(formats.as_graph(nx.path_graph(ROOM + 1))) is not None
 
 
 # -- folding ---
@@ -251,7 +251,7 @@ def test_no_z_decodes_to_more_nodes_than_the_limit() -> None:
     some = [discussion(seed) for seed in range(30)]
     model = RefinedAutoencoder(dim=3, latent_dim=24)
     model.fit(some[:20], some[20:])
-    assert model.max_nodes == HEADROOM * max(graph.n for graph in some)
+    assert model.max_nodes == max(ROOM, HEADROOM * max(graph.n for graph in some))
     z = encoded(model, some)
     wild = np.resize(np.array([3e38, -1e38], np.float32), (1, 24))  # balls and counts overflow
     for extreme in (z * np.float32(1e3), z * np.float32(1e30), np.full((1, 24), 3e38, np.float32), wild):
@@ -289,8 +289,10 @@ def test_when_nodes_are_folded(mutag: Parts) -> None:
 def test_graphs_are_held_out_where_folding_is_to_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cliques may be folded or kept; of discussions the leaves are folded in any case."""
     asked: list[int] = []
-    inner = room.hold_out
-    monkeypatch.setattr(room, "hold_out", lambda graphs, *given: asked.append(len(graphs)) or inner(graphs, *given))
+    inner = linear_file.hold_out
+    monkeypatch.setattr(
+        linear_file, "hold_out", lambda graphs, *given: asked.append(len(graphs)) or inner(graphs, *given)
+    )
     model = RefinedAutoencoder(dim=4, latent_dim=16)
     assert {"validation_f1"} <= model.fit([circles(seed) for seed in range(20)])[0].keys() and asked == [20]
     model = RefinedAutoencoder(dim=3, latent_dim=16)

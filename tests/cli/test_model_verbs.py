@@ -308,12 +308,12 @@ def test_a_graph_larger_than_all_in_training(run: Run, preset: str) -> None:
     scores = json.loads(out)
     assert (code, scores["lossy"], scores["not_encoded"], scores["size_error"]) == (0, 1, 0, 0)
     assert Path("back.png").exists()
-    formats.write([path(113, "endless")], "endless.jsonl")
+    formats.write([path(1001, "endless")], "endless.jsonl")
     before = files()
     code, out, err = run("encode", "run", "endless.jsonl", "-o", "other.npy")
     assert (code, out) == (2, "") and set(files()) - set(before) <= {".other.npy.rows", ".other.npy.rows.json"}
     assert err.count("\n") == 1
-    assert err.startswith("error: graph 'endless' cannot be encoded: it has 113 nodes; the model was fitted on")
+    assert err.startswith("error: graph 'endless' cannot be encoded: it has 1001 nodes; the model encodes up to 1000")
     np.save("wide.npy", np.zeros((2, 129)))
     code, out, err = run("decode", "run", "wide.npy", "-o", "back.jsonl")
     assert (code, out) == (2, "") and err.startswith("error: z has shape (2, 129); this model decodes rows of 128")

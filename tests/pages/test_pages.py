@@ -90,11 +90,11 @@ def test_the_page_holds_what_the_model_makes_of_the_graphs(model: GeoGAE) -> Non
 
 def test_graphs_without_labels_and_graphs_that_cannot_be_encoded(model: GeoGAE) -> None:
     plain = [graph.topology() for graph in GRAPHS]
-    shown = data(explore(model, [*plain, Graph(100)]), "map")
+    shown = data(explore(model, [*plain, Graph(2000)]), "map")
     assert "label" not in [column["name"] for column in shown["columns"]]  # type: ignore[index, attr-defined]
     assert shown["notes"][0].startswith("1 of 13 graphs cannot be encoded")  # type: ignore[index]
     with pytest.raises(GeoGAEError, match="can encode none of the 1 graphs"):
-        explore(model, [Graph(100)])
+        explore(model, [Graph(2000)])
 
 
 def test_too_many_graphs_and_other_bad_input(model: GeoGAE, tmp_path: Path) -> None:

@@ -5,7 +5,17 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from geogae.autoencoders.base import Autoencoder, Decoding, Reading, Session, State, encode, evaluate, reconstruct
+from geogae.autoencoders.base import (
+    Autoencoder,
+    Decoding,
+    Reading,
+    Session,
+    State,
+    encode,
+    evaluate,
+    named,
+    reconstruct,
+)
 from geogae.errors import GeoGAEError
 from geogae.registry import entry
 
@@ -20,6 +30,7 @@ __all__ = [
     "encode",
     "evaluate",
     "find",
+    "named",
     "parameters_of",
     "reconstruct",
 ]

@@ -41,7 +41,7 @@ def regressed(rows: NDArray[np.float64], on: NDArray[np.float64]) -> NDArray[np.
 def completed(axes: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     """Orthonormal rows (k, p) with more of them, up to ``count``, along the first coordinates that they miss.
 
-    With fewer training clouds than z has numbers, no number of z is left idle; the first slots are those that most
+    With fewer training clouds than z has numbers, no number of z is unused; the first slots are those that most
     graphs have.
     """
     k, p = axes.shape
@@ -62,8 +62,8 @@ def random_axes(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Random axes (c, p) across those that there are, at most ``count``, and the deviations along them (c,).
 
-    Where slots (N, slots, w) hold what may come anywhere, few training graphs show it where it comes next. Along
-    random axes every number of every slot can be moved. Each is drawn as widely as the numbers of its place are spread
+    A rare value may be needed in a slot where no training graph has one, and no principal axis moves that number.
+    Along random axes every number of every slot (N, slots, w) can be moved. An entry's deviation is that of its number
     over all slots, times the share of graphs that reach its slot.
     """
     offsets = (padded - padded.mean(0)).reshape(len(padded), -1)

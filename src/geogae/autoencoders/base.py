@@ -157,7 +157,7 @@ class Autoencoder(ABC, Generic[R]):
         return np.eye(self.latent_dim)
 
     def lossy(self, reading: R) -> str | None:
-        """Why a graph may not come back whole, or None: it is larger than all in training, say."""
+        """Why a graph may not come back whole, or None; one reason is that it is larger than all in training."""
         return None
 
     def inexact(self, reading: R) -> bool:
@@ -168,6 +168,11 @@ class Autoencoder(ABC, Generic[R]):
         """How well graphs come back from their z alone: see :func:`geogae.metrics.evaluate`."""
         true = [reading.ordered for reading in readings]
         return reconstruction_scores(true, self.decode(self.encode(readings)), self.attributes)
+
+
+def named(graph: Graph, index: int) -> str:
+    """A graph as errors and warnings call it."""
+    return f"graph {graph.name!r}" if graph.name else f"graph {index} of {graph.n} nodes"
 
 
 class Encoded(NamedTuple):

@@ -111,7 +111,7 @@ def _report(clouds: Sequence[HyperballCloud]) -> None:
     if inexact:
         names, dim = ", ".join(inexact[:5]) + (", …" if len(inexact) > 5 else ""), clouds[0].dim
         log.warning(
-            "dim=%d leaves %d of %d graphs inexact when fitted from the consensus (%s); try dim=%d",
+            "dim=%d leaves %d of %d graphs inexact when fitted from the consensus (%s); a fit with dim=%d may not",
             dim, len(inexact), len(clouds), names, dim + 1,
         )  # fmt: skip
     if unfinished := sum(not cloud.canonical for cloud in clouds):
@@ -129,7 +129,7 @@ def match(base: NDArray[np.float64], adjacency: NDArray[np.float64]) -> NDArray[
 
 
 def _surroundings(adjacency: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What a node sees: degree, heat that stays, walks from it and back to it, (n, f)."""
+    """Features of nodes: degree, diagonals of heat kernels, numbers of walks and of closed walks, (n, f)."""
     degree = adjacency.sum(1)
     values, vectors = np.linalg.eigh(np.diag(degree) - adjacency)
     columns = [degree, *((vectors**2 * np.exp(-time * values)).sum(1) for time in HEAT)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -33,6 +32,7 @@ from geogae.autoencoders.linear_decoder import NOISE, LinearDecoder, Parts
 from geogae.autoencoders.schema import Schema, validation_choice
 from geogae.autoencoders.slots import FEATURES, FOLDS, Attributes, SlotFeatures, SlotValues
 from geogae.autoencoders.slots.base import without_columns
+from geogae.autoencoders.slots.candidates import foldings
 from geogae.checks import check_choice, check_number
 from geogae.errors import GeoGAEError
 from geogae.formats.limits import limit
@@ -43,10 +43,9 @@ from geogae.training.checkpoint import parts_of, prefixed
 
 BATCH, FEW = 256, 64  # graphs at a time; of so few z, sorting by size costs more than it saves
 DESCRIBED, LEAST_DESCRIBED = 16, 128  # numbers of a descriptor, and of z that has one unless asked otherwise
-HEADROOM = 4  # times the largest graph of the fit is the largest that can be encoded
-TRY_FOLDING_BELOW = 0.7  # share of nodes left, below which validation graphs decide whether nodes are folded
-# share left, below which leaves are folded without a trial: the clouds of the whole graphs cost too much
-ALWAYS_FOLD_BELOW = 0.5
+# a graph of so many times the largest of the fit can be encoded, and one of ROOM nodes: there are no axes beyond the
+# slots of the fit, so what is larger comes back worse and worse, while what decoding may cost grows with the square
+HEADROOM, ROOM = 4, 1000
 
 
 class CloudReading(NamedTuple):
@@ -130,7 +129,7 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         if self.descriptor is not None:
             self.descriptor.fit(graphs)
         descriptors = self._described(graphs)
-        self.max_nodes = HEADROOM * max(graph.n for graph in [*graphs, *(validation or ())])
+        self.max_nodes = max(ROOM, HEADROOM * max(graph.n for graph in [*graphs, *(validation or ())]))
         history: list[dict[str, Any]] = []
         best, kept = -np.inf, None
         for folds in candidates:
@@ -152,20 +151,12 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
 
     def _foldings(self, graphs: Sequence[Graph]) -> list[tuple[bool, bool]]:
         """Candidates (leaves folded, twins folded), the first of equals being preferred."""
-        possible = not self.cloud_parameters["consensus"] and not (self.schema is not None and self.schema.continuous)
-        choices: list[tuple[bool, ...]] = []
-        for name, kind in FOLDS.items():
-            wanted = getattr(self, name)
-            if wanted == "folded" and not possible:
+        wanted: dict[str, str] = {"leaves": self.leaves, "twins": self.twins}
+        if self.cloud_parameters["consensus"] or (self.schema is not None and self.schema.continuous):
+            for name in (name for name, how in wanted.items() if how == "folded"):
                 raise GeoGAEError(f"{name}='folded' would lose continuous attributes; take {name}='kept' or 'auto'")
-            if wanted != "auto" or not possible:
-                choices.append((wanted == "folded",))
-                continue
-            feature = kind.of(graphs)
-            left = sum(feature.left(graph) for graph in graphs) / sum(graph.n for graph in graphs)
-            clear = name == "leaves" and left < ALWAYS_FOLD_BELOW
-            choices.append((True,) if clear else (False, True) if left < TRY_FOLDING_BELOW else (False,))
-        return [(leaves, twins) for leaves, twins in product(*choices)]
+            wanted = dict.fromkeys(wanted, "kept")
+        return foldings(graphs, wanted)
 
     def _fit(
         self,
@@ -217,8 +208,8 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
     def why_not(self, graph: Graph) -> str | None:
         if graph.n > self.max_nodes:
             return (
-                f"it has {graph.n} nodes; the model was fitted on graphs of up to {self.max_nodes // HEADROOM} and "
-                f"encodes up to {self.max_nodes}: leave it out, or fit with graphs as large"
+                f"it has {graph.n} nodes; the model encodes up to {self.max_nodes}, {HEADROOM} times the largest graph "
+                f"of its fit and at least {ROOM}: leave it out, or fit with graphs as large"
             )
         return (self.schema and self.schema.why_not(graph)) or self.reader.why_not(graph)
 
@@ -318,12 +309,10 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         slots, sizes, _ = self.decoder.decode(z, self.max_nodes)
         nodes, d = slots.cpu().numpy(), int(self.reader.dim)
         cores = graphs_of_balls(nodes[..., :d], sizes.cpu().numpy())
-        count, attributes = self.features.columns, self.features.features[-1]
-        assert isinstance(attributes, Attributes)  # the one feature that has coefficients
-        found = []
-        for row, (reading, core) in enumerate(zip(readings, cores, strict=True)):
-            true, counts = without_columns(reading.core, count)
-            found.append(attributes.coefficients_beside(true, core, nodes[row, : core.n, -attributes.width :], counts))
+        found = [
+            self.features.coefficients_beside(reading.core, core, nodes[row, : core.n, d:])
+            for row, (reading, core) in enumerate(zip(readings, cores, strict=True))
+        ]
         parts = self.decoder.parts(z)
         return self.decoder.assembled(parts._replace(coefficients=torch.from_numpy(np.stack(found)).to(z)))
 
@@ -390,7 +379,7 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         facts, tensors = state.facts, state.tensors
         model.reader.restored(State(parts_of(tensors, "reader."), facts["reader"]))
         model.features = SlotFeatures.from_state(State(parts_of(tensors, "features."), facts["features"]), FEATURES)
-        model.schema = next((f.schema for f in model.features.features if isinstance(f, Attributes)), None)
+        model.schema = model.features.schema
         if model.descriptor is not None:
             described = State(parts_of(tensors, "descriptor."), {"k": model.descriptor.k})
             model.descriptor = Descriptor.from_state(described)

@@ -1,8 +1,7 @@
 """Latent refinement: Adam on the components of one z, on L_sphere, until its decoding is the graph.
 
 Margins leave a cloud much freedom, so that a decoder with far fewer components than a cloud has numbers still has an
-exact cloud in its range; it only has to be found. Numbers beside the balls have bounds to stay within. As in
-auto-decoders, nothing of the decoder moves: z alone does.
+exact cloud in its range. Numbers beside the balls have bounds to stay within. As in auto-decoders, only z is optimised.
 """
 
 from __future__ import annotations
@@ -37,7 +36,8 @@ def refine(
 ) -> NDArray[np.float32]:
     """The components with the fewest wrong pairs that are found, (G, k); a start that is right stays.
 
-    There are up to three attempts; each begins, hot again, at the best components so far, and the last has ``steps``.
+    There are up to three attempts; each starts at the initial temperature from the best components so far, and the last
+    has ``steps``.
     Each graph is refined by itself: the graphs beside it change no bit of its result.
     """
     points = np.array(starts, dtype=np.float32, order="C")

@@ -92,8 +92,8 @@ def attributes(rows: Sequence[Row]) -> str:
         for row in found:
             scores = [_measure(row.attributes.get(name), name) for name in ATTRIBUTES]
             known, lost = in_words(row.side_information), _number(row.not_encoded, ".3g")
-            lines.append([data, row.name, known, row.split, _spread(row.f1), *scores, lost,
-                          _time(row.cpu_seconds), len(row.seeds), len(row.failed)])  # fmt: skip
+            last = [lost, _time(row.cpu_seconds), row.clouds or "not known", len(row.seeds), len(row.failed)]
+            lines.append([data, row.name, known, row.split, _spread(row.f1), *scores, *last])
         dataset = found[0].dataset.removesuffix(NUMBERS)
         printed = {method: theirs[dataset] for method, theirs in paper().attributes.items() if dataset in theirs}
         if (encoded := paper().geogae(dataset, "encoded")).mean is not None:
@@ -101,9 +101,9 @@ def attributes(rows: Sequence[Row]) -> str:
         for method, theirs in printed.items():
             scores = [_printed(theirs.get(name, Score(None)), notes) for name in ("topology_f1", *ATTRIBUTES)]
             known = in_words(paper().side_information.get(method.partition(",")[0], ()))
-            lines.append([data, f"{method} (paper)", known, "paper", *scores, NONE, NONE, SEEDS, NONE])
+            lines.append([data, f"{method} (paper)", known, "paper", *scores, NONE, NONE, NONE, SEEDS, NONE])
     header = ["data set", "method", "side information", "split", "F1 [%]", "node F1 [%]", "node RMSE", "edge F1 [%]"]
-    header += ["edge RMSE", "whole [%]", "graphs not encoded", "CPU time", "seeds", "failed"]
+    header += ["edge RMSE", "whole [%]", "graphs not encoded", "CPU time", "clouds", "seeds", "failed"]
     legend = "<br>\n".join(f"{mark} {paper().notes[note]}" for note, mark in notes.items())
     return markdown_table(header, lines) + (f"\n{legend}\n" if legend else "")
 

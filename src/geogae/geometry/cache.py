@@ -197,7 +197,7 @@ class CloudCache:
             return False
 
     def _failed(self, error: Exception, required: bool = False) -> None:
-        """A damaged cache is set aside and begun again; one that cannot be used is done without.
+        """A damaged cache is set aside and begun again; without one that can be used, fits go on.
 
         A file that is no database at all is set aside only in our own folder: one that the user named may be theirs.
         """

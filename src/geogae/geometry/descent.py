@@ -163,7 +163,7 @@ def start_of(
 
 
 def wrong_pairs(balls: NDArray[np.float32], topology: Graph) -> int:
-    """Pairs of nodes that the intersection rule reads wrongly, or by a hair; not all where balls are crowded."""
+    """Pairs of nodes that the intersection rule reads wrongly or within rounding; not all where balls are crowded."""
     if topology.n > LARGE:
         centers = np.ascontiguousarray(balls[:, :-1].T, dtype=np.float64)
         radii = RADIUS_SCALE * softplus(balls[:, -1].astype(np.float64))
@@ -186,7 +186,7 @@ def _count_wrong_near(points, radii, rows, split, listed, _, missing):
 
 @njit(cache=True, nogil=True)
 def count_wrong(balls, edges):
-    """Pairs of balls (n, d) that intersect and are no edge, or are one and do not; by a hair is wrong either way."""
+    """Pairs of balls (n, d) that intersect and are no edge, or are one and do not; what is within rounding is wrong."""
     n, dim = balls.shape[0], balls.shape[1] - 1
     centers, radii = np.empty((n, dim)), np.empty(n)
     for i in range(n):

@@ -150,9 +150,10 @@ def descend(centers, raw, sign, lifted, alpha, gamma, hot, temperature, margin, 
     """Adam until the cloud is exact with ``margin``, in place; returns (steps taken, wrong pairs, narrow pairs).
 
     ``centers`` is (D + lifted, n). During the first half of a lifted try the temperature falls from ``hot`` to
-    ``temperature`` and a growing spring draws the extra coordinates to zero: tangles open through dimensions that
-    are not there in the end. Once exact, at most ``widen`` further steps are spent on the margin; the best state
-    seen (fewest wrong, then fewest narrow pairs) is what remains. ``halt[0]``, set by another thread, ends it at once.
+    ``temperature`` and a growing quadratic penalty brings the extra coordinates to zero: balls pass each other in
+    dimensions that are not there in the end. Once exact, at most ``widen`` further steps are spent on the margin; the
+    best state seen (fewest wrong, then fewest narrow pairs) is what remains. ``halt[0]``, set by another thread, ends
+    it at once.
     """
     rows, n = centers.shape
     flat = rows - lifted

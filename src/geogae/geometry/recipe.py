@@ -56,7 +56,7 @@ class Recipe:
 
 
 class Try(NamedTuple):
-    """How one descent goes; a lifted one starts hot, in a further dimension that closes on the way."""
+    """How one descent goes; a lifted one cools, in a further dimension that closes on the way."""
 
     start: Literal["mds", "random", "drawing"]
     steps: int
@@ -71,7 +71,8 @@ class Try(NamedTuple):
 def tries(recipe: Recipe, dim: int, large: bool = False) -> Iterator[Try]:
     """The first try is the paper's loss as it stands; the others alternate small and large noise and take longer.
 
-    Those of a large graph begin less hot, as in the heat all pairs are near, and none is a drawing, which takes long.
+    Those of a large graph begin at a lower temperature, as at a high one all pairs have gradients; none is a drawing,
+    which takes long.
     """
     plain = Try(recipe.start, recipe.steps, recipe.gamma, recipe.temperature, recipe.temperature)
     yield plain

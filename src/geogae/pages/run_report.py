@@ -35,12 +35,12 @@ from geogae.pages.report import (
     write_report,
 )
 
-BASELINES = ("complete", "mean", "nearest")  # that are fitted and scored on the spot
+BASELINES = ("complete", "mean", "nearest")  # that are fitted and scored for the report
 FITTED = 2000  # training graphs, at most, that baselines are fitted to
 VALIDATED = 100  # of them, on which a baseline makes its choices
 WORST, SAMPLES = 12, 24
-QUICK = ("refined", "linear")  # architectures that are fitted in one step, so quickly that other sizes of z are tried
-SWEPT, SIZES = 500, (1 / 8, 1 / 4, 1 / 2, 2)  # graphs up to which that is done unasked, and sizes in parts of m
+# training graphs up to which other sizes of z are tried unasked, and these sizes in parts of m
+SWEPT, SIZES = 500, (1 / 8, 1 / 4, 1 / 2, 2)
 SCORES = {"f1": "F1", "f1_unweighted": "F1, unweighted", "exact": "exact", "node_f1": "node F1", "edge_f1": "edge F1",
           "whole": "whole"}  # fmt: skip
 
@@ -186,7 +186,7 @@ def _swept(
     """F1 and exact graphs against m, or why they are not there."""
     own = model.latent_dim
     if sizes is None:
-        if not train or len(train) > SWEPT or model.architecture not in QUICK:
+        if not train or len(train) > SWEPT or type(model.autoencoder_).trained:
             return [], "Scores at other sizes of z: geogae report RUN --sweep 16,32,64 fits the model anew at each."
         sizes = [int(part * own) for part in SIZES if part * own >= 4]
     if sizes and not train:

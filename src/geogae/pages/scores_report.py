@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from geogae.autoencoders import AUTOENCODERS
 from geogae.benchmark.summary import Row, Spread, summarise
 from geogae.errors import GeoGAEError
 from geogae.pages.report import Block, Section, bars, lines, table, write_report
 from geogae.pages.run_report import with_paper
-
-OURS = ("refined", "sequential")  # that the names of our methods begin with
 
 
 def scores_report(
@@ -104,7 +103,7 @@ def _size_errors(rows: Sequence[Row]) -> list[Block]:
 
 
 def _kind(method: str) -> str:
-    return "ours" if method.startswith(OURS) else "baseline"
+    return "ours" if method.startswith(tuple(name for name in AUTOENCODERS if name != "linear")) else "baseline"
 
 
 def _percent(value: float | None) -> float | None:

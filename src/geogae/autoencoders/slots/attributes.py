@@ -36,6 +36,7 @@ class Attributes(SlotFeature):
     """
 
     name = "attributes"
+    schema: Schema
     random_share = 0.3  # a rank above 0 may come anywhere …
     random_share_without_contexts = 0.1  # … while categories as they are come where training graphs have them
 
@@ -125,9 +126,9 @@ class Attributes(SlotFeature):
         )
 
     def coefficients_beside(self, true: Graph, core: Graph, values: Floats, counts: Ints) -> Floats:
-        """The graph coefficients (q,) of a true core, if ``core`` and ``values`` (n, e) are what its z decodes to.
+        """See the base class.
 
-        The functions that they multiply are those of the decoded core: one wrong edge makes others of them.
+        The functions that coefficients multiply are those of the decoded core: one wrong edge makes others of them.
         """
         codes, _ = self._read(core, values, counts)
         left = self.node.columns(true).numbers - self._expected(0, codes[0])
@@ -202,7 +203,7 @@ class Attributes(SlotFeature):
 
 
 def bits(rank: NDArray[np.floating] | Ints) -> NDArray[np.float64]:
-    """Where a rank stands on its scale: 0, 1, 1.6, 2, …; rare categories must not outweigh all others."""
+    """Where a rank stands on its scale: 0, 1, 1.6, 2, …; so that rare categories do not dominate distances."""
     return np.log2(1 + rank)
 
 

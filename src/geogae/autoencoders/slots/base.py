@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from geogae.autoencoders.base import State
+from geogae.autoencoders.schema import Schema
 from geogae.graph import Graph
 from geogae.training.checkpoint import parts_of, prefixed
 
@@ -66,6 +67,7 @@ class SlotFeature(ABC):
     coefficients: int = 0  # graph coefficients q
     gaps: bool = False  # whether a graph may leave places of a slot empty
     random_share: float = 0.0  # share of the decoder's axes to draw at random: what may come anywhere needs them
+    schema: Schema | None = None  # of the attributes that it writes
 
     def fold(self, graph: Graph) -> Folded | None:
         """The graph in two parts; None if this feature folds nothing away."""
@@ -82,6 +84,10 @@ class SlotFeature(ABC):
     def read(self, values: Floats, coefficients: Floats, core: Graph, counts: Ints) -> Graph:
         """The inverse of :meth:`write`: the core with what this feature wrote; ``counts`` are those of all folds."""
         return core
+
+    def coefficients_beside(self, true: Graph, core: Graph, values: Floats, counts: Ints) -> Floats:
+        """The graph coefficients (q,) of a true core, if ``core`` and ``values`` (n, e) are what its z decodes to."""
+        return np.empty(0, np.float32)
 
     def read_counts(self, values: Floats) -> Ints:
         """Of a feature that folds: its count columns (n, columns)."""
@@ -125,6 +131,7 @@ class SlotFeatures:
         self.coefficients = sum(feature.coefficients for feature in self.features)
         self.gaps = any(feature.gaps for feature in self.features)
         self.random_share = max((feature.random_share for feature in self.features), default=0.0)
+        self.schema = next((feature.schema for feature in self.features if feature.schema is not None), None)
 
     def __bool__(self) -> bool:
         return bool(self.features)
@@ -178,6 +185,14 @@ class SlotFeatures:
                 known = np.zeros((core.n, 0), np.int64) if counts is None else counts
                 plain = feature.read(own, coefficients, plain, known)
         return plain if counts is None else with_columns(plain, counts)
+
+    def coefficients_beside(self, true: Graph, core: Graph, values: Floats) -> Floats:
+        """The graph coefficients (q,) of a true core, if ``core`` and ``values`` (n, e) are what its z decodes to."""
+        plain, counts = without_columns(true, self.columns)
+        ends = np.cumsum([feature.width for feature in self.features])
+        parts = np.split(values, ends[:-1], axis=1)
+        own = [f.coefficients_beside(plain, core, part, counts) for f, part in zip(self.features, parts, strict=True)]
+        return np.concatenate(own)
 
     def lossy(self, core: Graph) -> str | None:
         """Why an ordered core may not come back whole, or None."""

@@ -55,7 +55,7 @@ class Leaves(FoldingFeature):
         return cls(np.array(common, np.int64).reshape(len(common), sum(widths)), widths[0])
 
     def fold(self, graph: Graph) -> Folded:
-        """Once: what becomes a leaf by it stays. Of two nodes that have only each other, the commoner kind goes."""
+        """Once: what becomes a leaf by it stays. Of two nodes with one edge, the more frequent kind is folded."""
         kind_of, hub_of = _leaves(graph.n, graph.edges, *_categories(graph), self.kinds)  # (n,), (n,)
         kept, rest, slots, counts = _folded(kind_of, hub_of, len(self.kinds))
         return Folded(with_columns(graph.subgraph(kept), counts), kept, rest, slots)

@@ -1,7 +1,7 @@
 """Adjacent twins, folded: nodes with the same closed neighbourhood are one slot and the number of further nodes in it.
 
-Social graphs are mostly twins: people of one circle who all know each other. Twins are folded only if they have the
-same categories, too: each must be interchangeable with the others, attributes included.
+In social graphs most nodes are twins. Twins are folded only if they have the same categories, too: each must be
+interchangeable with the others, attributes included.
 """
 
 from __future__ import annotations

@@ -13,13 +13,10 @@ from numpy.typing import NDArray
 
 from geogae.autoencoders.base import (
     DEFAULT_SESSION,
-    MAX_LATENT,
     Autoencoder,
     Decoding,
     Session,
     State,
-    check_attributes,
-    check_device,
     check_latent,
     hold_out,
     reconstruction_scores,
@@ -28,24 +25,22 @@ from geogae.autoencoders.base import (
 from geogae.autoencoders.clouds import CloudReader, whole_order
 from geogae.autoencoders.schema import Schema, validation_choice
 from geogae.autoencoders.slots import FEATURES, FOLDS, SlotFeatures
-from geogae.autoencoders.transformer.attention import head_dim
 from geogae.autoencoders.transformer.decoder import Decoded
 from geogae.autoencoders.transformer.losses import BETA_EPOCHS, BETA_TARGET, FEATURE_WEIGHT, RHO
 from geogae.autoencoders.transformer.network import SequentialNetwork
 from geogae.autoencoders.transformer.objective import sequential_objective
+from geogae.autoencoders.transformer.parameters import check_parameters
 from geogae.autoencoders.transformer.refinement import refine
 from geogae.autoencoders.transformer.sequences import Batch, Sequences, counts_of, edited_sequences
-from geogae.checks import check_choice, check_number
-from geogae.errors import GeoGAEError
+from geogae.checks import check_number
 from geogae.geometry.cloud import HyperballCloud, graphs_of_balls
 from geogae.graph import Graph
 from geogae.metrics import edge_f1
-from geogae.training import ENDS
 from geogae.training.batches import by_size
 from geogae.training.checkpoint import parts_of, prefixed
-from geogae.training.edits import EDITS, Editor
-from geogae.training.loop import OPTIMIZERS, Trainer, deterministic
-from geogae.training.precision import PRECISIONS, in_bfloat16
+from geogae.training.edits import Editor
+from geogae.training.loop import Trainer, deterministic
+from geogae.training.precision import in_bfloat16
 from geogae.training.stream import EditedGraphs
 
 BATCH = 256  # graphs at a time in encoding and decoding
@@ -161,56 +156,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         device: str = "auto",
         seed: int = 0,
     ) -> None:
-        check_number("latent_dim", latent_dim, int, 2, MAX_LATENT)
-        check_number("token_dim", token_dim, int, 2, MAX_LATENT)
-        check_attributes(attributes)
-        sizes = {"bundle": bundle, "batch_size": batch_size, "validations": validations}
-        sizes |= {"encoder_hidden": encoder_hidden, "decoder_hidden": decoder_hidden}
-        for name, value in sizes.items():
-            check_number(name, value, int, 1, 10**6)
-        counts = {"passes": passes, "encoder_layers": encoder_layers, "encoder_heads": encoder_heads}
-        for name, value in (counts | {"decoder_layers": decoder_layers, "decoder_heads": decoder_heads}).items():
-            check_number(name, value, int, 1, 1000)
-        weights = {"kl_weight": kl_weight, "kl_epochs": kl_epochs, "rho": rho, "feature_weight": feature_weight}
-        for name, weight in (weights | {"weight_decay": weight_decay}).items():
-            check_number(name, weight, float, 0)
-        check_number("lr", lr, float, 1e-12)
-        check_number("epochs", epochs, int, 1, optional=True)
-        check_number("minutes", minutes, float, 1e-3, optional=True)
-        check_number("core_minutes", core_minutes, float, 1e-3, optional=True)
-        check_number("patience", patience, int, 1, optional=True)
-        check_number("seed", seed, int, 0, 2**63 - 1)
-        check_choice("optimizer", optimizer, OPTIMIZERS)
-        check_choice("precision", precision, PRECISIONS)
-        check_choice("variational", variational, (False, True))
-        check_choice("final_norm", final_norm, (False, True))
-        check_choice("absolute_positions", absolute_positions, (False, True))
-        check_choice("stop_rule", stop_rule, ("first", "likeliest"))
-        check_number("edits", edits, int, 0, 10**4)
-        check_number("edit_repeats", edit_repeats, int, 1, 10**6)
-        check_number("edit_ramp", edit_ramp, int, 0, 10**12)
-        check_number("refine_steps", refine_steps, int, 0, 10**6)
-        for kind in str(edit_kinds).split("+"):
-            check_choice("edit_kinds", kind, EDITS)
-        if consensus and edits and edit_kinds != "rewire":
-            raise GeoGAEError(f"edit_kinds={edit_kinds!r} change the size; with consensus=True use edit_kinds='rewire'")
-        for name, fold in (("leaves", leaves), ("twins", twins)):
-            check_choice(name, fold, ("folded", "kept"))
-            if fold == "folded" and (consensus or attributes != "ignored"):
-                other = "consensus=True" if consensus else f"attributes={attributes!r}"
-                raise GeoGAEError(f"{name}='folded' does not go with {other}; take {name}='kept'")
-        check_device(device)
-        for heads in (encoder_heads, decoder_heads):
-            head_dim(token_dim, heads)
-        if latent_dim % token_dim:
-            nearest = max(1, round(latent_dim / token_dim)) * token_dim
-            raise GeoGAEError(
-                f"latent_dim={latent_dim} must be a multiple of token_dim={token_dim}; try latent_dim={nearest}"
-            )
-        if epochs is None and minutes is None and core_minutes is None:
-            raise GeoGAEError(f"training needs an end: set one of {', '.join(ENDS)}")
-        if attributes != "ignored" and encoder_layers < 2:
-            raise GeoGAEError("encoder_layers=1 leaves no layer in which nodes see their edges; attributes need 2")
+        check_parameters({name: value for name, value in locals().items() if name != "self"})
         self.latent_dim, self.attributes, self.device, self.seed = latent_dim, attributes, device, seed
         self.reader = CloudReader(dim, order, margin, consensus)
         self.architecture: dict[str, Any] = {  # of the network

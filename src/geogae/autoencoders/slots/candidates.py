@@ -1,0 +1,30 @@
+"""Which foldings are tried: those asked for, and with ``"auto"`` those that may pay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+from geogae.autoencoders.slots import FOLDS
+from geogae.graph import Graph
+
+TRY_FOLDING_BELOW = 0.7  # share of nodes left, below which validation graphs decide whether nodes are folded
+# share left, below which leaves are folded without a trial: the clouds of the whole graphs cost too much
+ALWAYS_FOLD_BELOW = 0.5
+
+
+def foldings(graphs: Sequence[Graph], wanted: Mapping[str, str]) -> list[tuple[bool, bool]]:
+    """Candidates (leaves folded, twins folded), the first of equals being preferred.
+
+    ``wanted`` is ``"folded"``, ``"kept"`` or ``"auto"`` for each.
+    """
+    choices: list[tuple[bool, ...]] = []
+    for name, kind in FOLDS.items():
+        if wanted[name] != "auto":
+            choices.append((wanted[name] == "folded",))
+            continue
+        feature = kind.of(graphs)
+        left = sum(feature.left(graph) for graph in graphs) / sum(graph.n for graph in graphs)
+        clear = name == "leaves" and left < ALWAYS_FOLD_BELOW
+        choices.append((True,) if clear else (False, True) if left < TRY_FOLDING_BELOW else (False,))
+    return [(leaves, twins) for leaves, twins in product(*choices)]
