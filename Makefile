@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test test-slow test-browser torture docs report lint kernels-labels kernels-models clean
+.PHONY: demo test test-slow test-engines test-browser torture docs report lint kernels-labels kernels-models clean
 
 demo: $(VENV)/.installed
 	$(BIN)/geogae demo --out demo
@@ -15,6 +15,10 @@ test: $(VENV)/.installed-dev
 
 test-slow: $(VENV)/.installed-dev  # minutes each: longer trainings, large graphs
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "slow and not browser"
+
+test-engines: $(VENV)/.installed-dev  # installs Dask and Ray, and starts a local cluster of each
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dask,ray]'
+	$(BIN)/python -m pytest tests/engines -m "slow or not slow"
 
 test-browser: $(VENV)/.installed-dev  # needs a Chromium: installs one where it may, else says how
 	@$(BIN)/python tests/browser/find_chromium.py

@@ -63,6 +63,21 @@ def test_nothing_is_left_where_no_row_was_written(tmp_path: Path, model: GeoGAE,
     assert sorted(file.name for file in tmp_path.iterdir()) == [".z.npy.rows", ".z.npy.rows.json"]
 
 
+def test_two_jobs_do_not_write_one_file(tmp_path: Path, model: GeoGAE, graphs: list[Graph]) -> None:
+    path, about = tmp_path / "z.npy", {"data": "MUTAG"}
+
+    def with_another_job(graphs: list[Graph]):
+        yield from graphs[:12]
+        with pytest.raises(GeoGAEError, match=r"another job is writing .*z\.npy; wait for it, or choose another file"):
+            write_resumable(model, iter(graphs), path, about, block=5)
+        yield from graphs[12:]
+
+    shape, _ = write_resumable(model, with_another_job(graphs), path, about, block=5)
+    assert shape == (40, 48) and np.array_equal(np.load(path), model.encode(graphs))
+    assert [file.name for file in tmp_path.iterdir()] == ["z.npy"]
+    assert write_resumable(model, iter(graphs), path, about, block=5) == ((40, 48), 0)
+
+
 def test_rows_of_other_graphs_are_not_used(tmp_path: Path, model: GeoGAE, graphs: list[Graph]) -> None:
     path = tmp_path / "z.npy"
     with pytest.raises(Ended):

@@ -19,7 +19,7 @@ from torch.linalg import LinAlgError  # type: ignore[attr-defined]  # torch's ma
 
 from geogae import autoencoders
 from geogae.autoencoders import Autoencoder, Decoding, Session, State
-from geogae.autoencoders.base import as_vectors
+from geogae.autoencoders.base import as_vectors, named
 from geogae.checks import check_jobs, check_number
 from geogae.errors import GeoGAEError
 from geogae.formats import as_graphs, is_graph, to_molecules
@@ -130,7 +130,7 @@ class GeoGAE(
         autoencoder, given = self._fitted(), self._own(graphs)
         for index, graph in enumerate(given):  # before anything is fitted
             if reason := autoencoder.why_not(graph):
-                raise GeoGAEError(f"{autoencoders.named(graph, index)} cannot be encoded: {reason}")
+                raise GeoGAEError(f"{named(graph, index)} cannot be encoded: {reason}")
         how: dict[str, Any] = {"batch_size": batch_size, "n_jobs": n_jobs, "progress": show_progress}
         try:
             z, lossy = autoencoders.encode(autoencoder, given, **how)
@@ -139,12 +139,12 @@ class GeoGAE(
         if lossy:
             index, reason = lossy[0]
             log.warning("%d of %d graphs may not come back whole; %s: %s",
-                        len(lossy), len(given), autoencoders.named(given[index], index), reason)  # fmt: skip
+                        len(lossy), len(given), named(given[index], index), reason)  # fmt: skip
         if len(lost := np.flatnonzero(~np.isfinite(z).all(1))):
             index = int(lost[0])
             raise GeoGAEError(
                 f"these weights give {len(lost)} of {len(z)} graphs a z that is not finite, the first being "
-                f"{autoencoders.named(given[index], index)}; train again"
+                f"{named(given[index], index)}; train again"
             )
         return z[0] if is_graph(graphs) else z
 

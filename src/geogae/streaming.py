@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,28 +50,45 @@ def write_resumable(
     """
     target = Path(path)
     rows, note = target.with_name(f".{target.name}.rows"), target.with_name(f".{target.name}.rows.json")
-    done = _rows_done(rows, note, about, model.latent_dim)
     try:
-        if not done:
-            rows.unlink(missing_ok=True)
-            with atomic_path(note) as temporary:
-                temporary.write_text(json.dumps(about) + "\n")
-        with rows.open("ab") as file:
-            file.truncate(done * model.latent_dim * 4)  # a row that was cut short
-            for block in encode_blocks(model, graphs, first=done, **how):
-                file.write(np.ascontiguousarray(block, "<f4").tobytes())
-                file.flush()
-        shape = write_vectors(_stored(rows, model.latent_dim), target)
-        rows.unlink()
-        note.unlink()
+        with rows.open("ab") as file, _held(file, rows, target):
+            try:
+                done = _rows_done(rows, note, about, model.latent_dim)
+                if not done:
+                    with atomic_path(note) as temporary:
+                        temporary.write_text(json.dumps(about) + "\n")
+                file.truncate(done * model.latent_dim * 4)  # rows of another job, or a row that was cut short
+                for block in encode_blocks(model, graphs, first=done, **how):
+                    file.write(np.ascontiguousarray(block, "<f4").tobytes())
+                    file.flush()
+                shape = write_vectors(_stored(rows, model.latent_dim), target)
+                file.truncate(0)
+            finally:
+                if os.fstat(file.fileno()).st_size < 4 * model.latent_dim:  # not one row to continue from
+                    with suppress(OSError):
+                        rows.unlink()
+                    note.unlink(missing_ok=True)
     except OSError as error:
         raise GeoGAEError(f"cannot write {target}: {error.strerror or error}; choose another place") from None
-    finally:
-        with suppress(OSError):
-            if rows.stat().st_size < 4 * model.latent_dim:  # not one row to continue from
-                rows.unlink()
-                note.unlink(missing_ok=True)
     return shape, done
+
+
+@contextmanager
+def _held(file: IO[bytes], rows: Path, target: Path) -> Iterator[None]:
+    """The rows belong to this job alone: two jobs that add to one file would mix theirs."""
+    with suppress(ImportError):  # no such locks on Windows
+        import fcntl
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            alone = os.path.samestat(os.fstat(file.fileno()), rows.stat())  # and not removed by one that just ended
+        except (BlockingIOError, FileNotFoundError):
+            alone = False
+        except OSError:  # a file system without locks
+            alone = True
+        if not alone:
+            raise GeoGAEError(f"another job is writing {target}; wait for it, or choose another file")
+    yield
 
 
 def _rows_done(rows: Path, note: Path, about: dict[str, Any], width: int) -> int:

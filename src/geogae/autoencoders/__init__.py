@@ -13,7 +13,6 @@ from geogae.autoencoders.base import (
     State,
     encode,
     evaluate,
-    named,
     reconstruct,
 )
 from geogae.errors import GeoGAEError
@@ -30,7 +29,6 @@ __all__ = [
     "encode",
     "evaluate",
     "find",
-    "named",
     "parameters_of",
     "reconstruct",
 ]

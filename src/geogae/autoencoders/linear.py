@@ -152,9 +152,12 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
     def _foldings(self, graphs: Sequence[Graph]) -> list[tuple[bool, bool]]:
         """Candidates (leaves folded, twins folded), the first of equals being preferred."""
         wanted: dict[str, str] = {"leaves": self.leaves, "twins": self.twins}
-        if self.cloud_parameters["consensus"] or (self.schema is not None and self.schema.continuous):
-            for name in (name for name, how in wanted.items() if how == "folded"):
-                raise GeoGAEError(f"{name}='folded' would lose continuous attributes; take {name}='kept' or 'auto'")
+        if self.schema is not None and self.schema.continuous:
+            for name, how in wanted.items():
+                if how == "folded":
+                    raise GeoGAEError(f"{name}='folded' would lose continuous attributes; take {name}='kept' or 'auto'")
+            wanted = dict.fromkeys(wanted, "kept")
+        if self.cloud_parameters["consensus"]:  # needs graphs of one size
             wanted = dict.fromkeys(wanted, "kept")
         return foldings(graphs, wanted)
 
@@ -207,10 +210,8 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
 
     def why_not(self, graph: Graph) -> str | None:
         if graph.n > self.max_nodes:
-            return (
-                f"it has {graph.n} nodes; the model encodes up to {self.max_nodes}, {HEADROOM} times the largest graph "
-                f"of its fit and at least {ROOM}: leave it out, or fit with graphs as large"
-            )
+            most = f"the model encodes up to {self.max_nodes}"
+            return f"it has {graph.n} nodes; {most}: leave it out, or fit with graphs as large"
         return (self.schema and self.schema.why_not(graph)) or self.reader.why_not(graph)
 
     def read(self, graphs: Sequence[Graph], *, n_jobs: int = 1, progress: bool = False) -> list[CloudReading]:
@@ -395,5 +396,5 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
 
 
 def _size(name: str, facts: Mapping[str, Any]) -> int:
-    check_number(name, facts[name], int, 1, HEADROOM * limit("nodes"))
+    check_number(name, facts[name], int, 1, max(ROOM, HEADROOM * limit("nodes")))
     return int(facts[name])

@@ -1,8 +1,8 @@
 """Limits on what a file may ask for. They are checked before memory is taken.
 
 An untrusted file can state any size: a zip of one megabyte can unpack to a gigabyte, a short line can state ten
-million nodes. Each limit is read from its environment variable at every check, so it can be raised for a file that is
-trusted:
+million nodes. What is just below the limits takes 2 to 4 GiB while it is read. Each limit is read from its environment
+variable at every check, so it can be raised for a file that is trusted:
 
 =====================  ============  ==========================================================================
 variable                    default  limits

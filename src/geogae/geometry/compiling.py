@@ -17,7 +17,7 @@ from geogae.labelling.canonical import canonicalise_all
 
 log = logging.getLogger("geogae")
 
-PATIENCE = 3.0  # seconds of processor time: what is loaded from a file is there by then, also on a busy machine
+PATIENCE = 2.0  # seconds of processor time: what is loaded from a file is there by then, also on a busy machine
 
 
 @cache

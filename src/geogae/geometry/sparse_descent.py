@@ -204,9 +204,10 @@ def descend_near(
             renewal *= 3
         decay1 *= BETA1
         decay2 *= BETA2
-        rate_now = rate * max(LEAST_RATE, FALL ** max(0, step - FULL_RATE))
         if lifted:
             rate_now = rate * (0.02 + 0.49 * (1 + math.cos(math.pi * step / steps)))
+        else:
+            rate_now = rate * max(LEAST_RATE, FALL ** max(0, step - FULL_RATE))
         scaled, correction = f32(rate_now / (1 - decay1)), f32(1 / (1 - decay2))
         for k in range(rows_now):
             adam(centers[k], grad_centers[k], first[k], second[k], scaled, correction)

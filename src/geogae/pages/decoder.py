@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from geogae.autoencoders.linear import HEADROOM
 from geogae.autoencoders.linear_decoder import LinearDecoder
 from geogae.autoencoders.slots.attributes import RANK
 from geogae.estimator import GeoGAE
 from geogae.pages.packing import Packed, pack
 
-ROOM = 4  # times the slots of the fit are the slots in a page
 NUMBERS = 1_000_000  # of the axes in a page, at most; beyond them a decoded graph is cut
 
 
@@ -28,7 +28,7 @@ def browser_decoder(model: GeoGAE) -> Packed | None:
         return None
     state = autoencoder.state()
     per_slot = decoder.count * decoder.width
-    slots = max(decoder.slots, min(autoencoder.max_nodes, ROOM * decoder.slots, NUMBERS // per_slot))
+    slots = max(decoder.slots, min(autoencoder.max_nodes, HEADROOM * decoder.slots, NUMBERS // per_slot))
     mean, axes = (part.cpu().numpy() for part in decoder.extended(slots))
     tensors = {name: tensor for name, tensor in state.tensors.items() if name.startswith("features.")}
     return {

@@ -103,7 +103,8 @@ def _size_errors(rows: Sequence[Row]) -> list[Block]:
 
 
 def _kind(method: str) -> str:
-    return "ours" if method.startswith(tuple(name for name in AUTOENCODERS if name != "linear")) else "baseline"
+    name = method.partition(",")[0].partition("-")[0]  # without changes, budget and recipe
+    return "ours" if name in AUTOENCODERS and name != "linear" else "baseline"
 
 
 def _percent(value: float | None) -> float | None:

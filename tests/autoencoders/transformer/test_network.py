@@ -173,9 +173,10 @@ def test_z_is_a_set_of_tokens():
     assert not torch.allclose(balls, other, atol=1e-2)
 
 
+@pytest.mark.parametrize("absolute_positions", [False, True])
 @pytest.mark.parametrize("bundle", [1, 3])
-def test_cached_decoding_is_decoding_without_a_cache(bundle):
-    model = never_stop(small(bundle=bundle))
+def test_cached_decoding_is_decoding_without_a_cache(bundle, absolute_positions):
+    model = never_stop(small(bundle=bundle, absolute_positions=absolute_positions))
     z = torch.randn(4, 48, generator=torch.Generator().manual_seed(2))
     memory = model.decoder.read(z.unflatten(1, (3, 16)))
     bundles = torch.zeros(4, 1, bundle * D)
@@ -186,6 +187,18 @@ def test_cached_decoding_is_decoding_without_a_cache(bundle):
     cached = model.decode(z, max_nodes=5 * bundle)
     assert torch.allclose(cached.balls, balls, atol=1e-5)
     assert torch.allclose(cached.stop_probability, logits.sigmoid(), atol=1e-5)
+
+
+def test_numbers_beside_the_balls_are_no_geometry():
+    """Counts of folded nodes change L_emb alone."""
+    balls, sizes = clouds([4, 6])
+    adjacency = losses.margins(balls[..., : D - 1]) > 0
+    stop_logits = torch.zeros(3, *balls.shape[:2])
+    parts = []
+    for count in (0.0, 5.0):
+        predicted = torch.cat((balls[..., :-1], balls[..., -1:] + count), dim=-1).expand(3, *balls.shape)
+        parts.append(losses.total_loss(predicted, stop_logits, balls, adjacency, sizes, dim=D - 1))
+    assert torch.equal(parts[0]["geo"], parts[1]["geo"]) and parts[0]["emb"] < parts[1]["emb"]
 
 
 @pytest.mark.parametrize("bundle", [1, 3])

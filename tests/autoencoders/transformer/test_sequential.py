@@ -259,6 +259,17 @@ def test_a_core_beyond_the_limit_is_flagged() -> None:
     reasons = [model.autoencoder_.lossy(reading) for reading in model.autoencoder_.read([star, path])]
     assert reasons[0] is None  # one node that is not folded
     assert reasons[1] is not None and f"{largest + 1} nodes that are not folded" in reasons[1]
+    most = model.autoencoder_.max_nodes
+    [one, more] = model.autoencoder_.read([formats.as_graph(nx.star_graph(n)) for n in (most - 1, most)])
+    assert model.autoencoder_.lossy(one) is None
+    assert model.autoencoder_.lossy(more) == f"it has {most + 1} nodes, and decoding stops at {most}"
+
+
+def test_warnings_name_the_graph(caplog: pytest.LogCaptureFixture) -> None:
+    """A ring of six is no graph of intervals (d = 2)."""
+    ring = Graph(6, [(i, (i + 1) % 6) for i in range(6)], name="ring")
+    GeoGAE(**{**TINY, "epochs": 1, "dim": 2}).fit([nx.path_graph(4), nx.path_graph(5), ring])
+    assert any("ring" in message for message in caplog.messages)
 
 
 @pytest.mark.parametrize("other", [{"attributes": "encoded"}, {"consensus": True}])

@@ -41,9 +41,9 @@ class AbsolutePositions(nn.Module):
         super().__init__()
         self.map = nn.Linear(token_dim, token_dim, bias=False)
 
-    def forward(self, begin: int, end: int) -> Tensor:
-        """Of the positions begin … end - 1, (end - begin, D)."""
-        cosines, signed_sines = rope(end, self.map.in_features, self.map.weight.device)[:, begin:]
+    def forward(self, length: int) -> Tensor:
+        """Of the positions 0 … length - 1, (length, D)."""
+        cosines, signed_sines = rope(length, self.map.in_features, self.map.weight.device)
         half = self.map.in_features // 2  # rope gives each frequency twice
         return self.map(torch.cat((cosines[:, :half], signed_sines[:, half:]), dim=-1))
 
@@ -92,7 +92,7 @@ class Decoder(nn.Module):
         start = self.start.expand(batch, 1, -1)
         x = torch.cat((start, self.embed(bundles[:, :-1])), dim=1)  # (B, T, D)
         if self.positions is not None:
-            x = x + self.positions(0, length)
+            x = x + self.positions(length)
         turn = rope(length, self.head_dim, x.device)
         for layer, read in zip(self.layers, memory, strict=True):
             x, _ = layer(x, turn, read)
@@ -106,7 +106,9 @@ class Decoder(nn.Module):
         """
         batch, device = len(z), z.device
         memory = self.read(z)
-        turn = rope(-(-max_nodes // self.bundle), self.head_dim, device)  # (2, T, h)
+        length = -(-max_nodes // self.bundle)  # T
+        turn = rope(length, self.head_dim, device)  # (2, T, h)
+        places = None if self.positions is None else self.positions(length)  # (T, D)
         sizes = torch.full((batch,), max_nodes, device=device)
         truncated = torch.ones(batch, dtype=torch.bool, device=device)
         best = torch.full((batch,), -torch.inf, device=device)  # log P of the likeliest size so far
@@ -119,8 +121,8 @@ class Decoder(nn.Module):
         x = self.start.expand(batch, 1, -1)  # (A, 1, D)
         for first in range(0, max_nodes, self.bundle):
             here = turn[:, first // self.bundle, None]  # (2, 1, h)
-            if self.positions is not None:
-                x = x + self.positions(first // self.bundle, first // self.bundle + 1)
+            if places is not None:
+                x = x + places[first // self.bundle]
             present = []
             for layer, read, before in zip_longest(self.layers, memory, past):  # the first step has no past
                 x, tokens = layer(x, here, read, before)

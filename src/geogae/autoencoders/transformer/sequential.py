@@ -156,7 +156,7 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         device: str = "auto",
         seed: int = 0,
     ) -> None:
-        check_parameters({name: value for name, value in locals().items() if name != "self"})
+        check_parameters(dict(locals()))
         self.latent_dim, self.attributes, self.device, self.seed = latent_dim, attributes, device, seed
         self.reader = CloudReader(dim, order, margin, consensus)
         self.architecture: dict[str, Any] = {  # of the network
@@ -243,7 +243,8 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
         )
 
     def _stripped(self, graph: Graph) -> Graph:
-        return graph if self.schema else graph.topology()
+        """The graph with no more attributes than the model reads; warnings name it."""
+        return graph if self.schema else graph.topology().with_attributes(name=graph.name)
 
     def _built(self) -> SequentialNetwork:
         with deterministic(self.seed):
@@ -300,6 +301,8 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
             what = "nodes that are not folded" if self.features else "nodes"
             stops = f", and decoding stops at {self.max_slots}" if n > self.max_slots else ""
             return f"it has {n} {what}; the largest graph of the fit has {largest}{stops}"
+        if reading.ordered.n > self.max_nodes:
+            return f"it has {reading.ordered.n} nodes, and decoding stops at {self.max_nodes}"
         return self.schema.lossy(reading.ordered) if self.schema else None
 
     def inexact(self, reading: SequenceReading) -> bool:
@@ -392,10 +395,10 @@ class SequentialAutoencoder(Autoencoder[SequenceReading]):
     @classmethod
     def from_state(cls, state: State, **parameters: Any) -> Self:
         model = cls(**parameters)
-        facts = state.facts
+        facts = {"max_slots": state.facts["max_nodes"], **state.facts}  # models without folding had one limit
         for name in ("max_nodes", "max_slots"):
             check_number(name, facts[name], int, 1, HEADROOM * MAX_READ)
-        folded = State(parts_of(state.tensors, "features."), facts["features"])
+        folded = State(parts_of(state.tensors, "features."), facts.get("features", {}))
         model.features = SlotFeatures.from_state(folded, FEATURES)
         model.reader.restored(State(parts_of(state.tensors, "reader."), facts["reader"]))
         model.schema = Schema.from_json(facts["schema"]) if "schema" in facts else None
