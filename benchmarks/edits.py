@@ -50,6 +50,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "margin 3 and batch 64": {"margin": 3.0, "batch_size": 64},
     "margin 0.8 and batch 8": {"margin": 0.8, "batch_size": 8},
     "margin 0.8 and batch 16": {"margin": 0.8, "batch_size": 16},
+    "rotary positions alone": {"absolute_positions": False}, "absolute positions": {"absolute_positions": True},
+    "leaves folded": {"leaves": "folded"},
 }  # fmt: skip
 
 
@@ -58,7 +60,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 def memory(name: str, seed: int, folder: Path) -> None:
     """Test graphs that training had, that the stream of edited copies held, and the others; scored apart."""
-    begin, run, model = time.perf_counter(), _run(name, seed), GeoGAE.load(folder)
+    begin, run, model = time.perf_counter(), _run(name, seed), _trained(name, seed, folder)
     train, validation = development(run)
     test, config = held_out(run, RESULTS), model.get_params()
     editor = _stream(model.autoencoder_, train, validation).editor
@@ -164,7 +166,7 @@ def sizes(name: str, seed: int, run: Path) -> None:
     """Validation graphs by their number of nodes, through a model that a run left; also with z refined in encoding."""
     begin = time.perf_counter()
     _, validation = development(_run(name, seed))
-    model = GeoGAE.load(run)
+    model = _trained(name, seed, run)
     nodes = np.array([graph.n for graph in validation])
     rows: list[dict[str, Any]] = []
     for steps in (0, REFINED):
@@ -176,15 +178,16 @@ def sizes(name: str, seed: int, run: Path) -> None:
             bounds = {"refine_steps": steps, "from": low + 1, "to": high, "share_of_nodes": share}
             rows.append({**bounds, **_scores(each, part)})
             print(rows[-1], flush=True)
-    config = {"dataset": name, "core_minutes": model.get_params()["core_minutes"]}
-    record("edits", f"sizes-{name}", config, rows, time.perf_counter() - begin)
+    config = {"dataset": name, "seed": seed, "core_minutes": model.get_params()["core_minutes"]}
+    record("edits", f"sizes-{name}{_suffix(seed)}", config, rows, time.perf_counter() - begin)
 
 
 def refined(name: str, seed: int, folder: Path) -> None:
     """Test graphs through a model that a run left, z as the encoder gives it and refined by descent."""
-    begin, run, model = time.perf_counter(), _run(name, seed), GeoGAE.load(folder)
+    begin, run, model = time.perf_counter(), _run(name, seed), _trained(name, seed, folder)
     test = held_out(run, RESULTS)
     every, result = np.ones(len(test), bool), {}
+    model.encode(test)  # clouds are fitted, and kernels compiled, before the clock starts
     for steps in (0, REFINED):
         model.autoencoder_.refine_steps = steps
         start = time.process_time()
@@ -192,6 +195,19 @@ def refined(name: str, seed: int, folder: Path) -> None:
     config = {"run": str(run), "dataset": name, "seed": seed, "core_minutes": model.get_params()["core_minutes"]}
     record("edits", f"refined-{run}", config, result, time.perf_counter() - begin)
     print(result)
+
+
+def _trained(name: str, seed: int, folder: Path) -> GeoGAE:
+    """The model that the run with this seed left: with another seed its training graphs would be test graphs."""
+    model = GeoGAE.load(folder)
+    if (own := model.get_params()["seed"]) != seed or name.replace(":", "-") not in folder.resolve().parts:
+        data = folder.resolve().parts[-3]
+        raise SystemExit(f"{folder} is a run of {data} with seed {own}; give its data set and seed")
+    return model
+
+
+def _suffix(seed: int) -> str:
+    return f"-seed{seed}" if seed else ""
 
 
 def _run(name: str, seed: int) -> Run:
@@ -215,7 +231,8 @@ def choose(name: str, core_minutes: float, only: list[str], seed: int) -> None:
         kept = {key: last[key] for key in ("step", "core_seconds", "validation_f1", "validation_size_error")}
         best = max(row["validation_f1"] for row in model.history_)
         config = {"dataset": name, "core_minutes": core_minutes, "seed": seed, "changes": changes}
-        record("edits", f"choose-{name}-{variant}", config, kept | {"best": best}, time.perf_counter() - begin)
+        part = f"choose-{name}-{variant}{_suffix(seed)}"
+        record("edits", part, config, kept | {"best": best}, time.perf_counter() - begin)
         print(name, variant, kept, flush=True)
 
 
