@@ -51,6 +51,7 @@ def write_resumable(
     target = Path(path)
     rows, note = target.with_name(f".{target.name}.rows"), target.with_name(f".{target.name}.rows.json")
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         with rows.open("ab") as file, _held(file, rows, target):
             try:
                 done = _rows_done(rows, note, about, model.latent_dim)
