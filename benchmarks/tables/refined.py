@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from statistics import mean
 
 from geogae.benchmark.blocks import markdown_table as table
@@ -36,6 +37,23 @@ def robustness() -> str:
     return table(["data set", *found[0]["f1"]], rows)
 
 
+MIXED_SIZES = (10, 101, 201, 301)
+
+
+def mixed() -> str:
+    """Exact graphs of the mixed collection, by kind and number of nodes."""
+    found = result("refined", "mixed")["result"]
+    bounds = list(pairwise(MIXED_SIZES))
+    lines = []
+    for kind in [*dict.fromkeys(row["kind"] for row in found), "all"]:
+        own = [row for row in found if kind in (row["kind"], "all")]
+        parts = [[row for row in own if low <= row["n"] < high] for low, high in bounds]
+        cells = [f"{100 * mean(row['exact'] for row in part):.0f} ({len(part)})" for part in [*parts, own]]
+        lines.append([kind, *cells, f"{100 * mean(row['f1'] for row in own):.1f}"])
+    sizes = [f"exact [%], {low} to {high - 1} nodes (graphs)" for low, high in bounds]
+    return table(["graphs", *sizes, "exact [%], all", "F1, unweighted"], lines)
+
+
 def refined_speed() -> str:
     rows = [
         [row["what"], f"{row['refined']:,.0f} graphs/s", f"{row['sequential']:,.0f} graphs/s", f"{row['ratio']:.1f}×"]
@@ -61,6 +79,6 @@ def side_by_side() -> str:
 WORK = {"one": "encode graphs one by one"}
 
 TABLES = {
-    "choices": choices, "refined-ablations": refined_ablations, "robustness": robustness,
+    "choices": choices, "refined-ablations": refined_ablations, "robustness": robustness, "mixed": mixed,
     "refined-speed": refined_speed, "side-by-side": side_by_side,
 }  # fmt: skip
