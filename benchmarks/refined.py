@@ -193,18 +193,12 @@ def mixed(count: int = 300, m: int = 256) -> None:
         draw = np.random.default_rng(seed)
         kinds = [list(KINDS)[i % len(KINDS)] for i in range(count)]
         graphs = [as_graph(KINDS[kind](int(draw.integers(10, 301)), count * seed + i)) for i, kind in enumerate(kinds)]
-        order = draw.permutation(count).tolist()
-        train, chosen_on, held_out = (
-            order[: count * 7 // 10],
-            order[count * 7 // 10 : count * 17 // 20],
-            order[count * 17 // 20 :],
-        )
-        model = GeoGAE(latent_dim=m, seed=seed).fit(
-            [graphs[i] for i in train], validation=[graphs[i] for i in chosen_on]
-        )
-        true, decoded = (list(side) for side in zip(*model.reconstruct([graphs[i] for i in held_out]), strict=True))
+        places = np.split(draw.permutation(count), [count * 7 // 10, count * 17 // 20])
+        train, chosen_on, held_out = ([graphs[i] for i in part] for part in places)
+        model = GeoGAE(latent_dim=m, seed=seed).fit(train, validation=chosen_on)
+        true, decoded = (list(side) for side in zip(*model.reconstruct(held_out), strict=True))
         scores = metrics.scores(true, decoded)
-        for i, f1, exact in zip(held_out, scores["f1"], scores["exact"], strict=True):
+        for i, f1, exact in zip(places[2].tolist(), scores["f1"], scores["exact"], strict=True):
             rows.append({"seed": seed, "kind": kinds[i], "n": graphs[i].n, "f1": float(f1), "exact": bool(exact)})
         print(seed, np.mean([row["exact"] for row in rows if row["seed"] == seed]), flush=True)
     record("refined", "mixed", {"graphs": count, "m": m, "seeds": SEEDS}, rows, time.perf_counter() - begin)
