@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm, spearmanr
 
 from geogae import Graph, datasets
+from geogae.errors import GeoGAEError
 from geogae.latent.optimisation import CALLS, CHANGED, ROUND, optimise
 from geogae.latent.prior import GaussianPrior
 from geogae.latent.surrogate import Surrogate
@@ -49,6 +50,11 @@ def test_a_round_scores_the_most_promising(surrogate: bool) -> None:
     calls = [row["calls"] for row in found.history]
     assert calls[-1] == 60 + 2 * CALLS
     assert calls[0] == 60 + CALLS if surrogate else 60 + CALLS < calls[0] <= 60 + ROUND + CHANGED[0]
+
+
+def test_a_search_without_any_valid_graph_is_an_error() -> None:
+    with pytest.raises(GeoGAEError, match="none of the points that were tried is a valid graph; fit the prior"):
+        optimise(leaves, lambda z: [None] * len(z), PRIOR, STARTS, budget=3)
 
 
 def test_it_saves_calls() -> None:

@@ -6,7 +6,6 @@ import logging
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from typer import Argument, Option
 
 from geogae.cli.data import DATA, KeepRules, check_writable, load_run, print_json, read_graphs
@@ -62,8 +61,6 @@ def optimise(
                     "history": found.history})  # fmt: skip
     if output is not None or not as_json:
         write_graphs([one.graph for one in best], output, values)
-    if plot is not None and best:
+    if plot is not None:
         plot_grid([one.graph for one in best], plot, values)
-    log.info("%d calls, best %s, mean of the ten best %.4g", found.calls, values[0] if values else "none", found.top)
-    if not best:
-        raise typer.Exit(1)
+    log.info("%d calls, best %s, mean of the ten best %.4g", found.calls, values[0], found.top)

@@ -185,6 +185,10 @@ def optimise(
             best = search.best[0].score if search.best else -math.inf
             search.history.append({"calls": float(len(scores.known)), "best": best, "top": search.top})
             meter.show(1 - scores.left / budget, best=best, top=search.top)
+    if not search.best:
+        raise GeoGAEError(
+            "none of the points that were tried is a valid graph; fit the prior for longer, or a model of more graphs"
+        )
     search.calls, search.failed, search.reason = len(scores.known), scores.failed, scores.reason
     if scores.failed:
         log.warning("the score had no number for %d of %d graphs; the first time %s",
