@@ -22,7 +22,8 @@ from typing import Any
 
 from record import ROOT, record
 
-PRESETS = {"MUTAG": "mutag", "AIDS": "aids", "IMDB-BINARY": "imdb-binary", "QM9": "qm9"}
+PRESETS = {"MUTAG": "mutag", "AIDS": "aids", "IMDB-BINARY": "imdb-binary", "QM9": "qm9",
+           "SYNTHETICnew": "syntheticnew", "COLLAB": "collab", "REDDIT-BINARY": "reddit-binary"}  # fmt: skip
 
 # The other version may be old, so this uses only what every version has: presets, fit, encode and decode.
 MEASURE = """

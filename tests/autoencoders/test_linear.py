@@ -10,7 +10,7 @@ import pytest
 
 from geogae import datasets, formats, metrics
 from geogae.autoencoders import linear as linear_file
-from geogae.autoencoders.base import Decoding, evaluate, hold_out, reconstruct
+from geogae.autoencoders.base import Decoding, State, evaluate, hold_out, reconstruct
 from geogae.autoencoders.linear import ROOM, LinearAutoencoder
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
@@ -167,6 +167,16 @@ def test_numbers_of_z_beyond_the_fit_serve_larger_graphs(graphs: list[Graph]) ->
     [reading] = model.read([path(60)])
     [decoding] = model.decode(model.encode([reading]))
     assert decoding.graph == reading.ordered.topology()
+
+
+def test_how_large_a_graph_may_be() -> None:
+    """Four times the largest of the fit, and at least ROOM; a model that was saved with less gets as much."""
+    model = LinearAutoencoder(**{**SMALL, "dim": 3})
+    model.fit([path(300), path(5)])
+    assert model.max_nodes == 1200
+    state = model.state()
+    older = State(state.tensors, {**state.facts, "max_nodes": 112})
+    assert LinearAutoencoder.from_state(older, **{**SMALL, "dim": 3}).max_nodes == ROOM == 1000
 
 
 def test_a_lower_limit_of_nodes_does_not_refuse_saved_models(

@@ -5,16 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from geogae.autoencoders.base import (
-    Autoencoder,
-    Decoding,
-    Reading,
-    Session,
-    State,
-    encode,
-    evaluate,
-    reconstruct,
-)
+from geogae.autoencoders.base import Autoencoder, Decoding, Reading, Session, State, encode, evaluate, reconstruct
 from geogae.errors import GeoGAEError
 from geogae.registry import entry
 

@@ -384,7 +384,7 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         if model.descriptor is not None:
             described = State(parts_of(tensors, "descriptor."), {"k": model.descriptor.k})
             model.descriptor = Descriptor.from_state(described)
-        model.max_nodes = _size("max_nodes", facts)
+        model.max_nodes = max(ROOM, _size("max_nodes", facts))  # models of before had less room
         slots, width = _size("slots", facts), int(model.reader.dim) + model.features.width
         if tensors["decoder.mean"].numel() != slots * width:  # before memory is taken for them
             raise ValueError(f"slots={slots} of {width} numbers, and the mean has {tensors['decoder.mean'].numel()}")
