@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geogae import GeoGAE, GeoGAEError, Graph, datasets
+from geogae import GeoGAE, GeoGAEError, Graph, datasets, streaming
 from geogae.streaming import decode_blocks, encode_blocks, write_resumable
 
 
@@ -76,6 +76,23 @@ def test_two_jobs_do_not_write_one_file(tmp_path: Path, model: GeoGAE, graphs: l
     assert shape == (40, 48) and np.array_equal(np.load(path), model.encode(graphs))
     assert [file.name for file in tmp_path.iterdir()] == ["z.npy"]
     assert write_resumable(model, iter(graphs), path, about, block=5) == ((40, 48), 0)
+
+
+def test_rows_of_other_graphs_are_gone_before_the_note_is_changed(
+    tmp_path: Path, model: GeoGAE, graphs: list[Graph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill in between would leave them under the note of this job, which would go on from them."""
+    path = tmp_path / "z.npy"
+    with pytest.raises(Ended):
+        write_resumable(model, interrupted(graphs[::-1], 18), path, {"data": "other"}, block=5)
+    assert (tmp_path / ".z.npy.rows").stat().st_size == 15 * 48 * 4
+
+    def killed(note: Path) -> None:
+        raise Ended((tmp_path / ".z.npy.rows").stat().st_size)
+
+    monkeypatch.setattr(streaming, "atomic_path", killed)
+    with pytest.raises(Ended, match=r"^0$"):
+        write_resumable(model, iter(graphs), path, {"data": "MUTAG"}, block=5)
 
 
 def test_rows_of_other_graphs_are_not_used(tmp_path: Path, model: GeoGAE, graphs: list[Graph]) -> None:

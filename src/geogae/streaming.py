@@ -55,10 +55,10 @@ def write_resumable(
         with rows.open("ab") as file, _held(file, rows, target):
             try:
                 done = _rows_done(rows, note, about, model.latent_dim)
-                if not done:
+                file.truncate(done * model.latent_dim * 4)  # rows of another job, or a row that was cut short
+                if not done:  # after other rows are gone: a kill in between must not leave them under this note
                     with atomic_path(note) as temporary:
                         temporary.write_text(json.dumps(about) + "\n")
-                file.truncate(done * model.latent_dim * 4)  # rows of another job, or a row that was cut short
                 for block in encode_blocks(model, graphs, first=done, **how):
                     file.write(np.ascontiguousarray(block, "<f4").tobytes())
                     file.flush()
@@ -89,7 +89,13 @@ def _held(file: IO[bytes], rows: Path, target: Path) -> Iterator[None]:
             alone = True
         if not alone:
             raise GeoGAEError(f"another job is writing {target}; wait for it, or choose another file")
-    yield
+    try:
+        yield
+    finally:
+        with suppress(ImportError, OSError):
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_UN)  # not left to closing: a process forked meanwhile has the file open, too
 
 
 def _rows_done(rows: Path, note: Path, about: dict[str, Any], width: int) -> int:

@@ -203,7 +203,7 @@ class Attributes(SlotFeature):
 
 
 def bits(rank: NDArray[np.floating] | Ints) -> NDArray[np.float64]:
-    """Where a rank stands on its scale: 0, 1, 1.6, 2, …; so that rare categories do not dominate distances."""
+    """Where a rank stands on its scale: 0, 1, 1.6, 2, …, so that rare categories do not dominate distances."""
     return np.log2(1 + rank)
 
 
