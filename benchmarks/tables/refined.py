@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from statistics import mean
+from typing import Any
 
 from geogae.benchmark.blocks import markdown_table as table
 from record import measured, recorded, result
@@ -29,6 +30,20 @@ def refined_ablations() -> str:
     ]
     sizes = result("refined", "ablations")["result"][0]["f1"]
     return table(["AIDS", *(f"{what}, m = {m}" for m in sizes for what in ("F1", "exact [%]"))], rows)
+
+
+def attempts() -> str:
+    """Validation F1 and processor time by how the steps of the refinement are shared."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in result("refined", "attempts")["result"]:
+        shares = " + ".join(f"{share:g} from T = {hot:g}" for share, hot in row["attempts"])
+        groups.setdefault((row["dataset"], shares), []).append(row)
+    lines = []
+    for (dataset, shares), rows in groups.items():
+        f1, exact, milliseconds = (mean(row[key] for row in rows) for key in ("f1", "exact", "milliseconds"))
+        scores = [f"{100 * f1:.2f}", f"{100 * exact:.1f}", f"{milliseconds:.3g} ms"]
+        lines.append([dataset, shares, *scores, len(rows)])
+    return table(["data set", "attempts", "validation F1", "exact [%]", "encode and decode a graph", "seeds"], lines)
 
 
 def robustness() -> str:
@@ -79,6 +94,6 @@ def side_by_side() -> str:
 WORK = {"one": "encode graphs one by one"}
 
 TABLES = {
-    "choices": choices, "refined-ablations": refined_ablations, "robustness": robustness, "mixed": mixed,
-    "refined-speed": refined_speed, "side-by-side": side_by_side,
+    "choices": choices, "refined-ablations": refined_ablations, "attempts": attempts, "robustness": robustness,
+    "mixed": mixed, "refined-speed": refined_speed, "side-by-side": side_by_side,
 }  # fmt: skip

@@ -15,7 +15,7 @@ from networkx import cycle_graph, grid_2d_graph, path_graph, star_graph
 
 from families import plain, random_graph
 from geogae.autoencoders import refinement
-from geogae.autoencoders.refinement import COLD, HOT, MARGIN, NEAR, RATE, REACH
+from geogae.autoencoders.refinement import COLD, MARGIN, NEAR, RATE, REACH
 from geogae.autoencoders.refinement import refine as refine_written
 from geogae.autoencoders.slots.base import FREE, SlotValues
 from geogae.geometry.cloud import margins
@@ -177,7 +177,9 @@ def test_more_steps_find_more() -> None:
     assert left[0] > 2 * left[1] and left[1] > left[2]
 
 
-def descended(start: np.ndarray, mean: np.ndarray, loadings: np.ndarray, joined: np.ndarray, steps: int) -> np.ndarray:
+def descended(
+    start: np.ndarray, mean: np.ndarray, loadings: np.ndarray, joined: np.ndarray, steps: int, hot: float
+) -> np.ndarray:
     """The same refinement by autograd and torch's Adam, in float64."""
     n = len(joined)
     offset, axes = torch.from_numpy(mean[:n]).double(), torch.from_numpy(loadings[:, :n]).double()
@@ -193,7 +195,7 @@ def descended(start: np.ndarray, mean: np.ndarray, loadings: np.ndarray, joined:
             best, states = state, [point.detach().clone()]
         if best[1] == 0:
             break
-        loss = focal(margin / (HOT ** (1 - done) * COLD**done), target, 0.5, 0.0)[pair].sum()
+        loss = focal(margin / (hot ** (1 - done) * COLD**done), target, 0.5, 0.0)[pair].sum()
         (point.grad,) = torch.autograd.grad(loss, point)
         adam.param_groups[0]["lr"] = RATE * 0.5 * (1 + math.cos(math.pi * done))
         adam.step()
@@ -202,11 +204,13 @@ def descended(start: np.ndarray, mean: np.ndarray, loadings: np.ndarray, joined:
 
 def test_it_is_adam_on_autograd_s_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     """One attempt of a few steps: over many, rounding grows."""
-    monkeypatch.setattr(refinement, "ATTEMPTS", (1.0,))
+    monkeypatch.setattr(refinement, "ATTEMPTS", ((1.0, 0.3),))
     (mean, loadings), joined = some_decoder(), [random_graph(SLOTS, 0.25, seed).adjacency() for seed in range(25)]
     starts = some_starts(25)
     found = refine(starts, mean, loadings, joined, 8)
-    expected = np.stack([descended(start, mean, loadings, one, 8) for start, one in zip(starts, joined, strict=True)])
+    expected = np.stack(
+        [descended(start, mean, loadings, one, 8, 0.3) for start, one in zip(starts, joined, strict=True)]
+    )
     assert (np.abs(found - starts).max(1) > RATE).sum() > 15
     np.testing.assert_allclose(found, expected, atol=2e-3)
 
@@ -214,12 +218,12 @@ def test_it_is_adam_on_autograd_s_gradient(monkeypatch: pytest.MonkeyPatch) -> N
 def test_an_attempt_begins_at_the_best_of_those_before(monkeypatch: pytest.MonkeyPatch) -> None:
     starts, decoder, joined = some_starts(20), some_decoder(), some_graphs(20)
     found = refine(starts, *decoder, joined, 100)
-    monkeypatch.setattr(refinement, "ATTEMPTS", (1.0,))
     expected = starts
-    for steps in (10, 30, 100):
-        expected = refine(expected, *decoder, joined, steps)
+    for share, hot in refinement.ATTEMPTS:
+        monkeypatch.setattr(refinement, "ATTEMPTS", ((1.0, hot),))
+        expected = refine(expected, *decoder, joined, round(100 * share))
     np.testing.assert_array_equal(found, expected)
-    left = [wrong(points, *decoder, joined).sum() for points in (refine(starts, *decoder, joined, 100), found)]
+    left = [wrong(points, *decoder, joined).sum() for points in (refine(starts, *decoder, joined, 70), found)]
     assert left[1] < left[0]
 
 

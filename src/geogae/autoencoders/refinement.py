@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 from geogae.autoencoders.slots.base import SlotValues
 from geogae.geometry.kernel import FAST, INLINE, adam, f32, sphere_gradient
 
-ATTEMPTS = (0.1, 0.3, 1.0)  # their shares of the steps: most graphs need few, if the temperature falls fast
-HOT, COLD = 0.3, 0.01  # the temperature falls from here to there, in each attempt
+# the share of the steps and the first temperature of each attempt: most graphs need few steps, if the temperature falls
+# fast; those that are left gain more from hotter attempts
+ATTEMPTS = ((0.1, 0.3), (0.2, 0.5), (0.7, 1.0))
+COLD = 0.01  # the last temperature of each attempt
 RATE = 0.4  # Adam's step at first, in units of the axes' deviations; it falls with half a cosine
 INSIDE, NEAR = 0.3, 0.05  # a number is pushed until it is so far within its bounds, and must be so far in the end
 MARGIN = 0.02  # margin at which a refinement ends, so that rounding changes no edge
+ROWS, BLOCK = 4, 16  # components whose loadings are read together, and that are updated together
 REACH = 1e9  # a ball beyond this ends a refinement, as one that is not a number does: squares must not overflow
 _REACH_BITS = int(np.float32(REACH).view(np.int32))
 
@@ -36,11 +39,13 @@ def refine(
 ) -> NDArray[np.float32]:
     """The components with the fewest wrong pairs that are found, (G, k); a start that is right stays.
 
-    There are up to three attempts; each starts at the initial temperature from the best components so far, and the last
-    has ``steps``.
-    Each graph is refined by itself: the graphs beside it change no bit of its result.
+    There are up to three attempts of ``steps`` in all; each is hotter and longer than the one before and starts from
+    the best components so far. Each graph is refined by itself: the graphs beside it change no bit of its result.
     """
-    points = np.array(starts, dtype=np.float32, order="C")
+    k = starts.shape[1]
+    missing = -k % ROWS  # loadings of zero move nothing
+    points = np.ascontiguousarray(np.pad(starts, ((0, 0), (0, missing))), np.float32)
+    loadings = np.pad(loadings, ((0, missing), (0, 0), (0, 0)))
     sizes = np.array([len(joined) for joined in adjacencies], dtype=np.int64)
     order = np.argsort(sizes, kind="stable")
     for group in np.split(order, np.flatnonzero(np.diff(sizes[order])) + 1):  # graphs of one size share their slots
@@ -54,14 +59,14 @@ def refine(
             np.fill_diagonal(sign, -1)
             low, high = (np.ascontiguousarray(part.T, np.float32) for part in written[graph][2:4])  # (e, n)
             problem = (middle, own, sign, low, high, written[graph].weight, pull)
-            for share in ATTEMPTS:
-                if _refine(points[graph], *problem, round(share * steps)) == 0:
+            for share, hot in ATTEMPTS:
+                if _refine(points[graph], *problem, round(share * steps), hot) == 0:
                     break
-    return points
+    return points[:, :k].copy()
 
 
 @njit(**FAST)
-def _refine(point, mean, loadings, sign, low, high, weight, pull, steps):
+def _refine(point, mean, loadings, sign, low, high, weight, pull, steps, hot):
     """Adam on one graph's components, in place; the best state seen (fewest wrong, then fewest narrow) remains.
 
     Returns how many pairs and numbers are narrow in it: wrong, or right by less than their margin.
@@ -75,12 +80,13 @@ def _refine(point, mean, loadings, sign, low, high, weight, pull, steps):
     flat, flat_mean, flat_gradient = slots.reshape(-1), mean.reshape(-1), gradient.reshape(-1)
     best_wrong, best_narrow = np.inf, np.inf
     decay1, decay2 = 1.0, 1.0
+    flat[:] = flat_mean
+    _decode(point, loadings, flat)
     for step in range(steps + 1):
-        _decoded(point, loadings, flat_mean, flat)
         if not _within_reach(flat):
             break
         done = step / max(steps, 1)
-        temperature = f32(math.exp((1 - done) * math.log(HOT) + done * math.log(COLD)))
+        temperature = f32(math.exp((1 - done) * math.log(hot) + done * math.log(COLD)))
         wrong, narrow = sphere_gradient(
             slots[: d - 1], slots[d - 1], sign, f32(0.5), f32(0), temperature, f32(MARGIN),
             gradient[: d - 1], gradient[d - 1], radii, d2, force,
@@ -100,32 +106,46 @@ def _refine(point, mean, loadings, sign, low, high, weight, pull, steps):
             best[:] = point
         if narrow == 0:
             break
-        for i in range(k):
-            slope[i] = _dot(loadings[i], flat_gradient) + f32(pull) * point[i]
         decay1 *= 0.9
         decay2 *= 0.99
-        rate = RATE * 0.5 * (1 + math.cos(math.pi * done))
-        adam(point, slope, first, second, f32(rate / (1 - decay1)), f32(1 / (1 - decay2)))
+        rate = f32(RATE * 0.5 * (1 + math.cos(math.pi * done)) / (1 - decay1))
+        flat[:] = flat_mean
+        for begin in range(0, k, BLOCK):  # a block's loadings are read from memory once, for both products
+            some = slice(begin, min(begin + BLOCK, k))
+            _project(loadings[some], flat_gradient, slope[some])
+            slope[some] += f32(pull) * point[some]
+            adam(point[some], slope[some], first[some], second[some], rate, f32(1 / (1 - decay2)))
+            _decode(point[some], loadings[some], flat)
     point[:] = best
     return best_narrow
 
 
+# Both products are written out, not left to BLAS, whose threads and rounding differ between machines. ROWS loadings at
+# a time save reading and writing the slots for each of them.
+
+
 @njit(**INLINE)
-def _decoded(point, loadings, mean, slots):
-    """mean + point · loadings, row by row: without BLAS, whose threads and rounding differ between machines."""
-    slots[:] = mean
-    for i in range(len(point)):
-        c, row = point[i], loadings[i]
+def _decode(point, loadings, slots):
+    """Add point · loadings to the slots, (k,) times (k, w·n)."""
+    for i in range(0, len(point), ROWS):
+        a, b, c, d = point[i], point[i + 1], point[i + 2], point[i + 3]
+        row_a, row_b, row_c, row_d = loadings[i], loadings[i + 1], loadings[i + 2], loadings[i + 3]
         for j in range(len(slots)):
-            slots[j] += c * row[j]
+            slots[j] = slots[j] + a * row_a[j] + b * row_b[j] + c * row_c[j] + d * row_d[j]
 
 
 @njit(**INLINE)
-def _dot(a, b):
-    total = f32(0)
-    for j in range(len(a)):
-        total += a[j] * b[j]
-    return total
+def _project(loadings, gradient, slope):
+    """loadings · gradient, (k, w·n) times (w·n,)."""
+    for i in range(0, len(slope), ROWS):
+        a, b, c, d = f32(0), f32(0), f32(0), f32(0)
+        row_a, row_b, row_c, row_d = loadings[i], loadings[i + 1], loadings[i + 2], loadings[i + 3]
+        for j in range(len(gradient)):
+            a += row_a[j] * gradient[j]
+            b += row_b[j] * gradient[j]
+            c += row_c[j] * gradient[j]
+            d += row_d[j] * gradient[j]
+        slope[i], slope[i + 1], slope[i + 2], slope[i + 3] = a, b, c, d
 
 
 @njit(**INLINE)

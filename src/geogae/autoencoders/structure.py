@@ -139,19 +139,28 @@ def mean_over_neighbours(start: Any, neighbour: Any, values: Any) -> Any:
 
 @njit(cache=True)
 def triangles(start: Any, neighbour: Any) -> Any:
-    """The number of triangles at each node, (N,)."""
+    """The number of triangles at each node, (N,), each found once, from its node of least degree."""
     n = len(start) - 1
+    ahead, end = np.empty(len(neighbour), np.int64), start[:-1].copy()  # arcs towards nodes of higher degree
+    for v in range(n):
+        degree = start[v + 1] - start[v]
+        for u in neighbour[start[v] : start[v + 1]]:
+            other = start[u + 1] - start[u]
+            if other > degree or (other == degree and u > v):
+                ahead[end[v]] = u
+                end[v] += 1
     counts = np.zeros(n, np.int64)
     seen = np.full(n, -1, np.int64)
     for v in range(n):
-        for arc in range(start[v], start[v + 1]):
-            seen[neighbour[arc]] = v
-        for arc in range(start[v], start[v + 1]):
-            u = neighbour[arc]
-            for further in range(start[u], start[u + 1]):
-                if seen[neighbour[further]] == v:
+        for u in ahead[start[v] : end[v]]:
+            seen[u] = v
+        for u in ahead[start[v] : end[v]]:
+            for w in ahead[start[u] : end[u]]:
+                if seen[w] == v:
                     counts[v] += 1
-    return counts // 2
+                    counts[u] += 1
+                    counts[w] += 1
+    return counts
 
 
 UNIT = 1 << 16  # node functions are whole multiples of 1 / UNIT: their sums do not depend on the order of nodes

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import torch
-from numba import njit
-from numpy.typing import NDArray
 
 from geogae.autoencoders.base import State
 from geogae.autoencoders.slots.base import (
@@ -27,8 +25,8 @@ from geogae.autoencoders.slots.base import (
     without_columns,
     written_counts,
 )
+from geogae.geometry.adjacency import closed_twins, rows_of
 from geogae.graph import Graph
-from geogae.labelling.colour_refinement import mix
 
 
 class Twins(FoldingFeature):
@@ -96,65 +94,31 @@ class Twins(FoldingFeature):
 
 def twin_classes(graph: Graph, edge: Ints) -> Ints:
     """The smallest node of each node's class of interchangeable adjacent twins, (n,)."""
+    kind, smallest = closed_twins(*rows_of(graph.n, graph.edges))  # classes by closed neighbourhoods alone
+    if graph.node_categorical is None and graph.edge_categorical is None:
+        return smallest[kind]
     first = np.arange(graph.n)
-    for nodes in _equal_closed_neighbourhoods(graph):
-        if graph.edge_categorical is None:
-            _assign_first(first, nodes, graph.node_categorical)
-        else:
-            for group in _interchangeable(graph, nodes, edge):
-                _assign_first(first, group, None)
+    arcs = {} if graph.edge_categorical is None else _kinds_of_arcs(graph.edges, graph.edge_categorical)
+    for nodes in np.split(np.argsort(kind, kind="stable"), np.cumsum(np.bincount(kind))[:-1]):
+        if len(nodes) > 1:
+            for group in _interchangeable(graph, nodes, edge, arcs):
+                first[group] = group[0]
     return first
 
 
-def _equal_closed_neighbourhoods(graph: Graph) -> list[Ints]:
-    """Classes of two nodes or more."""
-    total = _neighbourhood_hashes(graph.n, graph.edges)
-    order = np.argsort(total, kind="stable")
-    equal = np.diff(total[order]) == 0
-    if not equal.any():
-        return []
-    runs = np.split(order, np.flatnonzero(~equal) + 1)
-    neighbours: dict[int, set[int]] = {}
-    candidates = [np.sort(run) for run in runs if len(run) > 1]
-    if candidates:
-        members = set(np.concatenate(candidates).tolist())
-        neighbours = {node: {node} for node in members}
-        for a, b in graph.edges.tolist():
-            if a in members:
-                neighbours[a].add(b)
-            if b in members:
-                neighbours[b].add(a)
-    return [run for run in candidates if all(neighbours[int(v)] == neighbours[int(run[0])] for v in run[1:])]
+def _kinds_of_arcs(edges: Ints, categories: Ints) -> dict[tuple[int, int], tuple[int, ...]]:
+    kinds = {(i, j): tuple(kind) for (i, j), kind in zip(edges.tolist(), categories.tolist(), strict=True)}
+    return kinds | {(j, i): kind for (i, j), kind in kinds.items()}
 
 
-@njit(cache=True)
-def _neighbourhood_hashes(n: int, edges: Any) -> Any:
-    """Of each closed neighbourhood, (n,): equal sums of hashes are equal sets, but for one chance in 2^64."""
-    total = np.empty(n, np.int64)
-    for v in range(n):
-        total[v] = mix(np.int64(v))
-    for i, j in edges:
-        total[i] += mix(j)
-        total[j] += mix(i)
-    return total
-
-
-def _assign_first(first: Ints, nodes: Ints, categories: NDArray[np.int64] | None) -> None:
-    if categories is None:
-        first[nodes] = nodes.min()
-        return
-    _, group = np.unique(categories[nodes], axis=0, return_inverse=True)
-    for one in range(group.max() + 1):
-        first[nodes[group.ravel() == one]] = nodes[group.ravel() == one].min()
-
-
-def _interchangeable(graph: Graph, nodes: Ints, edge: Ints) -> list[Ints]:
+def _interchangeable(
+    graph: Graph, nodes: Ints, edge: Ints, kinds: dict[tuple[int, int], tuple[int, ...]]
+) -> list[Ints]:
     """Parts of a class of twins with the same categories towards everybody, and ``edge`` among themselves."""
-    assert graph.edge_categorical is not None
-    kinds = {
-        (int(i), int(j)): tuple(kind) for (i, j), kind in zip(graph.edges, graph.edge_categorical.tolist(), strict=True)
-    }
-    kinds |= {(j, i): kind for (i, j), kind in kinds.items()}
+    if graph.edge_categorical is None:
+        assert graph.node_categorical is not None
+        _, number = np.unique(graph.node_categorical[nodes], axis=0, return_inverse=True)
+        return [nodes[number.ravel() == one] for one in range(number.max() + 1)]
     own, common = set(nodes.tolist()), tuple(edge.tolist())
     outside = sorted({j for i, j in kinds if i == int(nodes[0])} - own)
     parts: dict[tuple[object, ...], list[int]] = {}
