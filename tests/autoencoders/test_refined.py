@@ -228,6 +228,27 @@ def test_twins_are_folded() -> None:
     )
 
 
+def test_of_many_graphs_a_sample_decides_the_folding(monkeypatch: pytest.MonkeyPatch) -> None:
+    fits: list[tuple[int, int]] = []
+    inner = LinearAutoencoder._fit
+
+    def counted(self: Any, graphs: Any, descriptors: Any, validation: Any, *rest: Any) -> Any:
+        assert np.array_equal(descriptors, self._described(graphs))
+        fits.append((len(graphs), len(validation)))
+        return inner(self, graphs, descriptors, validation, *rest)
+
+    monkeypatch.setattr(LinearAutoencoder, "_fit", counted)
+    monkeypatch.setattr(linear_file, "TRIED", 30)
+    monkeypatch.setattr(linear_file, "TRIED_ON", 8)
+    some, how = [circles(seed) for seed in range(80)], {"dim": 4, "latent_dim": 16}
+    model = RefinedAutoencoder(**how)
+    [row] = model.fit(some[:50], some[50:60])
+    assert fits == [(30, 8), (30, 8), (50, 10)] and names(model) == ["twins"]
+    alone = RefinedAutoencoder(**how, twins="folded")  # the sample leaves no trace but the choice
+    assert alone.fit(some[:50], some[50:60])[0]["validation_f1"] == row["validation_f1"]
+    assert np.array_equal(encoded(alone, some[60:]), encoded(model, some[60:]))
+
+
 def test_a_trial_without_any_error_is_the_last() -> None:
     some = [circles(seed) for seed in range(30)]
     model = RefinedAutoencoder(dim=4, latent_dim=128, descriptor=0)  # room for a ball of each node

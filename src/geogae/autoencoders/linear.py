@@ -32,7 +32,7 @@ from geogae.autoencoders.linear_decoder import NOISE, LinearDecoder, Parts
 from geogae.autoencoders.schema import Schema, validation_choice
 from geogae.autoencoders.slots import FEATURES, FOLDS, Attributes, SlotFeatures, SlotValues
 from geogae.autoencoders.slots.base import without_columns
-from geogae.autoencoders.slots.candidates import foldings
+from geogae.autoencoders.slots.candidates import TRIED, TRIED_ON, drawn, foldings
 from geogae.checks import check_choice, check_number
 from geogae.errors import GeoGAEError
 from geogae.formats.limits import limit
@@ -120,20 +120,35 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
         self, graphs: Sequence[Graph], validation: Sequence[Graph] | None = None, session: Session = DEFAULT_SESSION
     ) -> list[dict[str, Any]]:
         """Fit clouds, slot features and the decoder; where folding may or may not pay, validation graphs choose."""
-        begin = time.monotonic()
         self.schema = Schema.of([*graphs, *(validation or ())]) if self.attributes != "ignored" else None
         graphs = [self._stripped(graph) for graph in graphs]
         candidates = self._foldings(graphs)
         if len(candidates) > 1:
             graphs, validation = hold_out(graphs, validation, self.seed)
+        validation = validation or ()
         if self.descriptor is not None:
             self.descriptor.fit(graphs)
         descriptors = self._described(graphs)
-        self.max_nodes = max(ROOM, HEADROOM * max(graph.n for graph in [*graphs, *(validation or ())]))
-        history: list[dict[str, Any]] = []
-        best, kept = -np.inf, None
+        self.max_nodes = max(ROOM, HEADROOM * max(graph.n for graph in [*graphs, *validation]))
+        if len(candidates) > 1 and (len(graphs) > TRIED or len(validation) > TRIED_ON):
+            rows, others = drawn(len(graphs), TRIED, self.seed), drawn(len(validation), TRIED_ON, self.seed)
+            some, few = [graphs[i] for i in rows], [validation[i] for i in others]
+            candidates = [self._fit_best(candidates, some, descriptors[rows], few, session.progress)[0]]
+        return self._fit_best(candidates, graphs, descriptors, validation, session.progress)[1]
+
+    def _fit_best(
+        self,
+        candidates: Sequence[tuple[bool, bool]],
+        graphs: Sequence[Graph],
+        descriptors: NDArray[np.float32],
+        validation: Sequence[Graph],
+        progress: bool,
+    ) -> tuple[tuple[bool, bool], list[dict[str, Any]]]:
+        """Fit with the folds of each candidate and keep the best on validation graphs: its folds, and all rows."""
+        begin, history = time.monotonic(), list[dict[str, Any]]()
+        best, chosen, kept = -np.inf, candidates[0], None
         for folds in candidates:
-            readings = self._fit(graphs, descriptors, validation or (), folds, session.progress)
+            readings = self._fit(graphs, descriptors, validation, folds, progress)
             row: dict[str, Any] = {"seconds": round(time.monotonic() - begin, 2), "step": 0, "epoch": 0}
             if validation:
                 scores = self.scores(readings)
@@ -141,13 +156,13 @@ class LinearAutoencoder(Autoencoder[CloudReading]):
                     scores["choice"] = validation_choice(scores, self.schema)
                 row |= prefixed("validation", scores) | {"seconds": round(time.monotonic() - begin, 2)}
                 if (score := scores.get("choice", scores["f1"])) > best:
-                    best, kept = score, (self.reader, self.features, self.decoder)
+                    best, chosen, kept = score, folds, (self.reader, self.features, self.decoder)
             history.append(row)
             if best == 1:  # nothing can be better
                 break
         if kept is not None:
             self.reader, self.features, self.decoder = kept
-        return history
+        return chosen, history
 
     def _foldings(self, graphs: Sequence[Graph]) -> list[tuple[bool, bool]]:
         """Candidates (leaves folded, twins folded), the first of equals being preferred."""

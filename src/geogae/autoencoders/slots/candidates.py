@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 
+import numpy as np
+
 from geogae.autoencoders.slots import FOLDS
 from geogae.graph import Graph
 
 TRY_FOLDING_BELOW = 0.7  # share of nodes left, below which validation graphs decide whether nodes are folded
 # share left, below which leaves are folded without a trial: the clouds of the whole graphs cost too much
 ALWAYS_FOLD_BELOW = 0.5
+TRIED, TRIED_ON = 1000, 250  # training and validation graphs that a trial takes at most
 
 
 def foldings(graphs: Sequence[Graph], wanted: Mapping[str, str]) -> list[tuple[bool, bool]]:
@@ -28,3 +31,10 @@ def foldings(graphs: Sequence[Graph], wanted: Mapping[str, str]) -> list[tuple[b
         clear = name == "leaves" and left < ALWAYS_FOLD_BELOW
         choices.append((True,) if clear else (False, True) if left < TRY_FOLDING_BELOW else (False,))
     return [(leaves, twins) for leaves, twins in product(*choices)]
+
+
+def drawn(count: int, most: int, seed: int) -> list[int]:
+    """Which of some graphs take part in a trial: at most ``most``, drawn at random, in their order."""
+    if count <= most:
+        return list(range(count))
+    return sorted(np.random.default_rng(seed).choice(count, most, replace=False).tolist())
