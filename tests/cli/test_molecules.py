@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,29 @@ def test_decode_names_the_rows_that_are_no_molecules(run: Run, decodes: Any) -> 
     code, out, err = run("decode", "run", "z.npy", "-o", "back.smi")
     assert code == 0 and "warning: 30 of 30 rows" in err and "18, 19, …\n" in err and "20" not in err.split(":")[2]
     assert Path("back.smi").read_text() == ""
+
+
+def test_molecules_are_written_block_by_block(run: Run, decodes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes, inner = list[int](), formats.to_smiles_list
+    monkeypatch.setattr(formats, "to_smiles_list", lambda graphs: sizes.append(len(graphs)) or inner(graphs))
+    monkeypatch.setattr("geogae.streaming.BLOCK", 3)
+    first = molecules()[0]
+    decodes(*[first] * 4, FIVE_BONDS, first, FIVE_BONDS)
+    code, _, err = run("decode", "run", "z.npy", "-o", "back.smi")
+    assert (code, sizes) == (0, [3, 3, 1])
+    assert "warning: 2 of 7 rows are not valid molecules and left out: 4, 6\n" in err
+    assert Path("back.smi").read_text() == "".join(f"CCO z/{row}\n" for row in (0, 1, 2, 3, 5))
+
+
+def test_decode_to_parquet(run: Run, decodes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyarrow")
+    decodes(*molecules())
+    assert run("decode", "run", "z.npy", "-o", "back.parquet") == (0, "", "note: wrote back.parquet\n")
+    assert formats.read("back.parquet") == molecules()
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    code, _, err = run("decode", "run", "z.npy", "-o", "other.parquet")
+    assert code == 2 and "geogae[parquet]" in err and not Path("other.parquet").exists()
 
 
 @pytest.mark.parametrize(

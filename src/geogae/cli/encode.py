@@ -6,6 +6,7 @@ import json
 import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -97,12 +98,13 @@ def decode(
         Option(
             "-o",
             "--output",
-            help="Where the graphs go: .jsonl, .g6, .s6, .npz, .smi; JSON lines to stdout if not given.",
+            help="Where the graphs go: .jsonl, .g6, .s6, .parquet, .npz, .smi; JSON lines to stdout if not given.",
         ),
     ] = None,
 ) -> None:
     """Turn vectors back into graphs; of a model of molecules, into SMILES (.smi).
 
+    Vectors are read and decoded block by block, so that a file may be larger than memory (.npz is packed as a whole).
     Nodes come in the model's order; names do not go through z, attributes only if the model decodes them.
     A line of a .smi file is a SMILES and the name z/ROW, rows counted from 0; rows that are no valid molecules are
     left out, and said to be.
@@ -112,24 +114,24 @@ def decode(
       geogae decode runs/mutag z.npy -o back.jsonl
       geogae decode runs/qm9 z.npy -o back.smi
     """
-    check_writable(output, (".jsonl", ".g6", ".s6", ".npz", ".smi"))
+    check_writable(output, (".jsonl", ".g6", ".s6", ".parquet", ".npz", ".smi"))
     from geogae import formats
     from geogae.formats.jsonl import to_record
     from geogae.formats.optional import require
     from geogae.formats.vectors import iter_vectors
     from geogae.streaming import decode_blocks
 
-    smiles = output is not None and output.suffix.lower() == ".smi"
-    if smiles:
+    suffix = "" if output is None else output.suffix.lower()
+    if suffix == ".smi":
         require("rdkit.Chem", "chem")
+    if suffix == ".parquet":
+        require("pyarrow.parquet", "parquet")
     graphs = decode_blocks(load_run(run), iter_vectors(vectors))
     if output is None:
         for graph in graphs:
             typer.echo(json.dumps(to_record(graph)))
-    elif smiles:
-        molecules = list(graphs)
-        check_atoms(molecules, run)
-        _write_molecules(molecules, output)
+    elif suffix == ".smi":
+        _write_molecules(graphs, output, run)
     else:
         formats.write(graphs, output)
         log.info("wrote %s", output)
@@ -144,15 +146,23 @@ def check_atoms(graphs: Sequence[Graph | None], run: Path) -> None:
         )
 
 
-def _write_molecules(graphs: Sequence[Graph], output: Path) -> None:
+def _write_molecules(graphs: Iterator[Graph], output: Path, run: Path) -> None:
+    """A line for each molecule, written block by block; rows that are no molecules are counted and said."""
     from geogae.files import atomic_path
     from geogae.formats import to_smiles_list
+    from geogae.streaming import BLOCK
 
-    rows = list(enumerate(to_smiles_list(graphs)))
-    with atomic_path(output) as temporary:
-        text = "".join(f"{smiles} z/{row}\n" for row, smiles in rows if smiles is not None)
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-    if invalid := [str(row) for row, smiles in rows if smiles is None]:
-        listed = ", ".join(invalid[:_LISTED]) + ", …" * (len(invalid) > _LISTED)
-        log.warning("%d of %d rows are not valid molecules and left out: %s", len(invalid), len(rows), listed)
-    log.info("wrote %s: %d molecules", output, len(rows) - len(invalid))
+    rows, invalid = 0, list[int]()
+    with atomic_path(output) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+        while block := list(islice(graphs, BLOCK)):
+            check_atoms(block, run)
+            for row, smiles in enumerate(to_smiles_list(block), rows):
+                if smiles is None:
+                    invalid.append(row)
+                else:
+                    file.write(f"{smiles} z/{row}\n")
+            rows += len(block)
+    if invalid:
+        listed = ", ".join(map(str, invalid[:_LISTED])) + ", …" * (len(invalid) > _LISTED)
+        log.warning("%d of %d rows are not valid molecules and left out: %s", len(invalid), rows, listed)
+    log.info("wrote %s: %d molecules", output, rows - len(invalid))
