@@ -13,7 +13,7 @@ from geogae.graph import Graph
 TRY_FOLDING_BELOW = 0.7  # share of nodes left, below which validation graphs decide whether nodes are folded
 # share left, below which leaves are folded without a trial: the clouds of the whole graphs cost too much
 ALWAYS_FOLD_BELOW = 0.5
-TRIED, TRIED_ON = 1000, 250  # training and validation graphs that a trial takes at most
+TRIED, TRIED_ON = 700, 150  # training and validation graphs that a trial takes at most: those of 1,000 graphs
 
 
 def foldings(graphs: Sequence[Graph], wanted: Mapping[str, str]) -> list[tuple[bool, bool]]:
