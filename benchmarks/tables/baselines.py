@@ -60,7 +60,7 @@ def _printed(score: Score | None) -> str:
 
 
 def _failure(entry: dict[str, Any]) -> str:
-    return out_of_memory(entry["error"]) or f"failed: {entry['error'][:60]}"
+    return out_of_memory(entry["error"]) or f"failed: {entry['error'].split(';')[0][:60]}"
 
 
 def f1() -> str:
