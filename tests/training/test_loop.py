@@ -235,6 +235,14 @@ def test_divergence_gives_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -
     assert len(rows(tmp_path)) == 1
 
 
+def test_it_does_not_give_up_while_scores_rise(always: None) -> None:
+    spikes = dict.fromkeys((3, 9, 15, 21, 27), NAN)  # a validation every five steps
+    at = toy(loss=strange(spikes), scores=[0.1, 0.2, 0.3, 0.4, 0.5]).run()
+    assert (at.finished, at.recoveries, at.in_vain, at.step_factor, at.step) == (True, 5, 0, 2**-5, 25)
+    with pytest.raises(GeoGAEError, match="for the 4th time"):
+        toy(loss=strange(spikes), scores=[0.1, 0.1, 0.1, 0.1, 0.1]).run()
+
+
 def test_a_loss_that_was_never_good() -> None:
     with pytest.raises(GeoGAEError, match="diverged at step 0 for the 4th time"):
         toy(loss=strange(dict.fromkeys(range(100), NAN))).run()

@@ -32,7 +32,7 @@ log = logging.getLogger("geogae")
 WARMUP = 0.02  # share of the budget in which the step grows to its full size
 FLOOR = 0.02  # share of the step that is left at the end
 BETAS = (0.9, 0.99)
-RECOVERIES = 3  # returns to the last good state, each with half the step, before training gives up
+RECOVERIES = 3  # returns to the last good state, each with half the step, without a new best score between them
 DIVERGED = 100.0  # a loss this many times its own recent average counts as divergence
 CHECKPOINT_SECONDS = 60.0  # between checkpoints, unless $GEOGAE_CHECKPOINT_SECONDS says otherwise
 
@@ -54,6 +54,7 @@ class Progress:
     stale: int = 0  # validations since the best one
     step_factor: float = 1.0  # halved by each recovery
     recoveries: int = 0
+    in_vain: int = 0  # recoveries since the best validation
     average: float = math.nan  # of the loss, recent
     finished: bool = False
     history: list[dict[str, Any]] = field(default_factory=list)
@@ -220,7 +221,7 @@ class Trainer:
         score = self.peers.agreed(measured.get("choice", measured.get("f1", math.nan)))
         at.stale += 1
         if score > at.best:
-            at.best, at.stale = score, 0
+            at.best, at.stale, at.in_vain = score, 0, 0
             self.best_weights = _copy(self.model.state_dict())
             self._write(self.keep_best)
         row = {"seconds": round(at.seconds, 2), "core_seconds": round(at.core_seconds, 2)}
@@ -295,8 +296,8 @@ class Trainer:
         self._write(self._save_metrics)  # rows of validations after the checkpoint will come again
 
     def _recover(self, good: tuple[dict[str, Tensor], dict[str, Any]]) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Back to the last good state with half the step, at most RECOVERIES times; what was measured stays."""
-        bad, tried, best_weights = self.at, self.at.recoveries, self.best_weights
+        """Back to the last good state with half the step; what was measured stays. It gives up after RECOVERIES."""
+        bad, tried, best_weights = self.at, self.at.in_vain, self.best_weights
         if tried >= RECOVERIES:
             raise GeoGAEError(
                 f"training diverged at step {bad.step} for the {tried + 1}th time; lower lr={self.lr:g} "
@@ -305,7 +306,7 @@ class Trainer:
         self._restore(*good)
         self.best_weights, self.at.best, self.at.stale = best_weights, bad.best, bad.stale
         self.at.history, self.at.seconds, self.at.core_seconds = bad.history, bad.seconds, bad.core_seconds
-        self.at.recoveries, self.at.step_factor = tried + 1, self.at.step_factor / 2
+        self.at.recoveries, self.at.in_vain, self.at.step_factor = bad.recoveries + 1, tried + 1, bad.step_factor / 2
         log.warning(
             "the loss diverged at step %d: back to step %d with %g of the step size (%d of %d recoveries)",
             bad.step, self.at.step, self.at.step_factor, tried + 1, RECOVERIES,
