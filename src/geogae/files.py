@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import IO
 from uuid import uuid4
 
 import platformdirs
@@ -55,22 +56,45 @@ def _remove(path: Path) -> None:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """One process at a time is in this block; the lock is on the folder itself and ends with its process.
+def exclusive(file: IO[bytes] | int, *, wait: bool = True) -> Iterator[bool]:
+    """A lock on an open file, or on a folder's descriptor, for the block; says whether it is held.
 
-    Where a system or a file system has no such locks, nothing is waited for.
+    It is False only if another process has it and ``wait`` is False. Where a system or a file system has no such locks,
+    nothing is waited for. The lock is released, not left to closing: a process forked meanwhile has the file open, too.
     """
-    held = None
-    with suppress(ImportError, OSError):
-        import fcntl  # not on Windows
-
-        held = os.open(folder, os.O_RDONLY)
-        fcntl.flock(held, fcntl.LOCK_EX)
     try:
-        yield
+        import fcntl
+    except ImportError:  # Windows
+        yield True
+        return
+    held = True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        held = False
+    except OSError:  # a file system without locks
+        pass
+    try:
+        yield held
     finally:
-        if held is not None:
-            os.close(held)
+        if held:
+            with suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_UN)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One process at a time is in this block; the lock is on the folder itself and ends with its process."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows opens no folders
+        yield
+        return
+    try:
+        with exclusive(descriptor):
+            yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

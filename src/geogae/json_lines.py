@@ -9,11 +9,11 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from geogae.errors import GeoGAEError
+from geogae.files import exclusive
 
 log = logging.getLogger("geogae")
 
@@ -41,7 +41,7 @@ def append(path: Path, entry: Mapping[str, Any]) -> None:
     line = json.dumps(entry, allow_nan=False).encode() + b"\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a+b", buffering=0) as file, _locked(file):
+        with path.open("a+b", buffering=0) as file, exclusive(file):
             end = file.seek(0, os.SEEK_END)
             file.seek(max(end - 1, 0))
             if file.read(1) not in (b"", b"\n"):  # a writer was killed: its line ends here
@@ -55,23 +55,6 @@ def append(path: Path, entry: Mapping[str, Any]) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         raise GeoGAEError(f"cannot write {path}: {error.strerror or error}; choose another folder") from None
-
-
-@contextmanager
-def _locked(file: IO[bytes]) -> Iterator[None]:
-    """Wait until no other process holds the file; where the system has no such lock, appending alone must do."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    with suppress(OSError):  # a file system without locks
-        fcntl.flock(file, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        with suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_UN)  # not left to closing: a process forked meanwhile has the file open, too
 
 
 def _refuse(constant: str) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geogae.errors import GeoGAEError
-from geogae.files import atomic_path
+from geogae.files import atomic_path, exclusive
 from geogae.formats.vectors import write_vectors
 
 if TYPE_CHECKING:
@@ -77,25 +77,14 @@ def write_resumable(
 @contextmanager
 def _held(file: IO[bytes], rows: Path, target: Path) -> Iterator[None]:
     """The rows belong to this job alone: two jobs that add to one file would mix theirs."""
-    with suppress(ImportError):  # no such locks on Windows
-        import fcntl
-
+    with exclusive(file, wait=False) as alone:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            alone = os.path.samestat(os.fstat(file.fileno()), rows.stat())  # and not removed by one that just ended
-        except (BlockingIOError, FileNotFoundError):
-            alone = False
-        except OSError:  # a file system without locks
-            alone = True
-        if not alone:
+            there = os.path.samestat(os.fstat(file.fileno()), rows.stat())  # not removed by a job that just ended
+        except FileNotFoundError:
+            there = False
+        if not (alone and there):
             raise GeoGAEError(f"another job is writing {target}; wait for it, or choose another file")
-    try:
         yield
-    finally:
-        with suppress(ImportError, OSError):
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_UN)  # not left to closing: a process forked meanwhile has the file open, too
 
 
 def _rows_done(rows: Path, note: Path, about: dict[str, Any], width: int) -> int:
