@@ -13,6 +13,7 @@ from geogae.autoencoders import linear as linear_file
 from geogae.autoencoders.base import evaluate
 from geogae.autoencoders.linear import HEADROOM, ROOM, LinearAutoencoder
 from geogae.autoencoders.refined import RefinedAutoencoder
+from geogae.autoencoders.slots import candidates
 from geogae.errors import GeoGAEError
 from geogae.graph import Graph
 from toy_graphs import circles, copies, discussion
@@ -214,8 +215,8 @@ def names(model: LinearAutoencoder) -> list[str]:
 def test_twins_are_folded() -> None:
     some, how = [circles(seed) for seed in range(80)], {"dim": 4, "latent_dim": 16}
     model = RefinedAutoencoder(**how)
-    history = model.fit(some[:50], some[50:60])
-    assert len(history) == 2 and names(model) == ["twins"]  # kept or folded: validation graphs chose
+    [row] = model.fit(some[:50], some[50:60])  # folding is tried first, as it leaves less than half of the nodes
+    assert row["validation_f1"] == 1 and names(model) == ["twins"]
     assert model.decoder.slots < 10 < max(graph.n for graph in some)
     all_come_back(model, some[60:], **how)
     larger = formats.as_graph(nx.complete_graph(30))  # more nodes than any, and one ball
@@ -238,6 +239,7 @@ def test_of_many_graphs_a_sample_decides_the_folding(monkeypatch: pytest.MonkeyP
         return inner(self, graphs, descriptors, validation, *rest)
 
     monkeypatch.setattr(LinearAutoencoder, "_fit", counted)
+    monkeypatch.setattr(candidates, "FOLD_FIRST_BELOW", 0)
     monkeypatch.setattr(linear_file, "TRIED", 30)
     monkeypatch.setattr(linear_file, "TRIED_ON", 8)
     some, how = [circles(seed) for seed in range(80)], {"dim": 4, "latent_dim": 16}
@@ -249,7 +251,16 @@ def test_of_many_graphs_a_sample_decides_the_folding(monkeypatch: pytest.MonkeyP
     assert np.array_equal(encoded(alone, some[60:]), encoded(model, some[60:]))
 
 
-def test_a_trial_without_any_error_is_the_last() -> None:
+def test_validation_graphs_choose_what_is_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "FOLD_FIRST_BELOW", 0)
+    some = [circles(seed) for seed in range(60)]
+    model = RefinedAutoencoder(dim=4, latent_dim=16)
+    kept, folded = model.fit(some[:50], some[50:])
+    assert kept["validation_f1"] < folded["validation_f1"] and names(model) == ["twins"]
+
+
+def test_a_trial_without_any_error_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "FOLD_FIRST_BELOW", 0)
     some = [circles(seed) for seed in range(30)]
     model = RefinedAutoencoder(dim=4, latent_dim=128, descriptor=0)  # room for a ball of each node
     [row] = model.fit(some[:20], some[20:])
