@@ -160,11 +160,11 @@ def _start_at_mean(model: GeoGAE) -> None:
 
 ATTEMPTS = (  # share of the steps and first temperature of each attempt
     ((1.0, 0.3),),
-    ((0.1, 0.3), (0.3, 0.3), (0.6, 0.3)),
     ((0.1, 0.3), (0.3, 0.3), (1.0, 0.3)),
+    ((0.1, 0.3), (0.9, 0.3)),
+    ((0.1, 0.3), (0.9, 0.5)),
     ((0.1, 0.3), (0.9, 1.0)),
     ((0.1, 0.3), (0.2, 0.5), (0.7, 1.0)),
-    ((0.1, 0.3), (0.2, 1.0), (0.7, 3.0)),
 )
 ATTEMPTED = {"AIDS": MORE_SEEDS, "IMDB-BINARY": MORE_SEEDS, "COLLAB": SEEDS, "REDDIT-BINARY": SEEDS[:1]}
 

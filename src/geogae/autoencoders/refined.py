@@ -21,7 +21,7 @@ class RefinedAutoencoder(LinearAutoencoder):
     """A linear decoder whose z is refined at encoding time.
 
     Parameters, in addition to those of ``linear``:
-        steps: of refinement that a z may take, in up to three attempts, to give back what the linear z does not.
+        steps: of refinement that a z may take, in up to two attempts, to give back what the linear z does not.
         pull: weight of ½‖components‖² in the refinement: z stays nearer to the mean.
     """
 

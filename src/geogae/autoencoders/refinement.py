@@ -17,8 +17,8 @@ from geogae.autoencoders.slots.base import SlotValues
 from geogae.geometry.kernel import FAST, INLINE, adam, f32, sphere_gradient
 
 # the share of the steps and the first temperature of each attempt: most graphs need few steps, if the temperature falls
-# fast; those that are left gain more from hotter attempts
-ATTEMPTS = ((0.1, 0.3), (0.2, 0.5), (0.7, 1.0))
+# fast; those that are left gain more from a long and hotter attempt
+ATTEMPTS = ((0.1, 0.3), (0.9, 0.5))
 COLD = 0.01  # the last temperature of each attempt
 RATE = 0.4  # Adam's step at first, in units of the axes' deviations; it falls with half a cosine
 INSIDE, NEAR = 0.3, 0.05  # a number is pushed until it is so far within its bounds, and must be so far in the end
@@ -39,8 +39,8 @@ def refine(
 ) -> NDArray[np.float32]:
     """The components with the fewest wrong pairs that are found, (G, k); a start that is right stays.
 
-    There are up to three attempts of ``steps`` in all; each is hotter and longer than the one before and starts from
-    the best components so far. Each graph is refined by itself: the graphs beside it change no bit of its result.
+    There are up to two attempts of ``steps`` in all; the second is longer and hotter and starts from the best
+    components of the first. Each graph is refined by itself: the graphs beside it change no bit of its result.
     """
     k = starts.shape[1]
     missing = -k % ROWS  # loadings of zero move nothing
