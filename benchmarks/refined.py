@@ -166,7 +166,7 @@ ATTEMPTS = (  # share of the steps and first temperature of each attempt
     ((0.1, 0.3), (0.9, 1.0)),
     ((0.1, 0.3), (0.2, 0.5), (0.7, 1.0)),
 )
-ATTEMPTED = {"AIDS": MORE_SEEDS, "IMDB-BINARY": MORE_SEEDS, "COLLAB": SEEDS, "REDDIT-BINARY": SEEDS[:1]}
+ATTEMPTED = {"AIDS": MORE_SEEDS, "IMDB-BINARY": MORE_SEEDS, "COLLAB": SEEDS[:1], "REDDIT-BINARY": SEEDS[:1]}
 
 
 def attempts() -> None:

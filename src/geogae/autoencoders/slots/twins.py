@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
+from numba import njit
 
 from geogae.autoencoders.base import State
 from geogae.autoencoders.slots.base import (
@@ -62,24 +63,19 @@ class Twins(FoldingFeature):
     def unfold(self, core: Graph, limit: int) -> Graph:
         """The core's nodes, then the further twins of each in the same order."""
         core, counts = without_columns(core, self.columns)
-        counts = within_limit(counts[:, 0], limit - core.n)
-        first = np.repeat(np.arange(core.n), counts)  # (R,), the core node that each repeats
-        origin = np.concatenate([np.arange(core.n), first])  # (n,), the core node of each node
-        size = 1 + counts
-        members, begin = np.argsort(origin, kind="stable"), np.cumsum(size) - size  # nodes class by class
-        i, j = np.concatenate([core.edges, np.repeat(np.flatnonzero(counts), 2).reshape(-1, 2)]).T  # (E + classes,)
-        pairs = size[i] * size[j]
-        of = np.repeat(np.arange(len(i)), pairs)  # the core edge, or class, of each pair of nodes
-        number = np.arange(len(of)) - np.repeat(np.cumsum(pairs) - pairs, pairs)
-        one = members[begin[i[of]] + number // size[j[of]]]
-        other = members[begin[j[of]] + number % size[j[of]]]
-        kept = (of < len(core.edges)) | (one < other)  # a pair within a class comes twice, and a node with itself
-        kinds = core.edge_categorical
+        further = within_limit(counts[:, 0], limit - core.n)
+        first = core.n + np.append(0, np.cumsum(further))  # (core.n + 1,), the further twins of v are first[v] …
+        start, neighbour = rows_of(core.n, core.edges)
+        edges = _unfolded_edges(start, neighbour, first)
+        n, nodes, kinds = int(first[-1]), core.node_categorical, core.edge_categorical
+        if nodes is None and kinds is None:
+            return Graph.from_sorted_edges(n, edges)
+        origin = np.concatenate([np.arange(core.n), np.repeat(np.arange(core.n), further)])  # (n,), a core node each
         if kinds is not None:
-            kinds = np.concatenate([kinds, self.edge[None]])[of.clip(max=len(kinds))][kept]
-        nodes = None if core.node_categorical is None else core.node_categorical[origin]
-        edges = np.column_stack([np.minimum(one, other), np.maximum(one, other)])[kept]
-        return Graph.from_edges_once(core.n + len(first), edges, nodes, kinds)
+            ends = np.sort(origin[edges], axis=1)  # (E, 2), of the core edge that each repeats; alike within a class
+            place = np.searchsorted(core.edges @ [core.n, 1], ends @ [core.n, 1])
+            kinds = np.concatenate([kinds, self.edge[None]])[np.where(ends[:, 0] == ends[:, 1], -1, place)]
+        return Graph.from_edges_once(n, edges, None if nodes is None else nodes[origin], kinds)
 
     def write(self, core: Graph, counts: Ints) -> SlotValues:
         return written_counts(counts[:, -self.columns :])
@@ -90,6 +86,40 @@ class Twins(FoldingFeature):
     @classmethod
     def from_state(cls, state: State) -> Self:
         return cls(state_array(state, "edge"))
+
+
+@njit(cache=True)
+def _unfolded_edges(start: Any, neighbour: Any, first: Any) -> Any:
+    """The edges of the unfolded graph, (E, 2), sorted: each further twin is joined to its class and its neighbours."""
+    n, total = len(start) - 1, first[-1]
+    size = 1 + np.diff(first)
+    count = 0
+    for v in range(n):
+        count += size[v] * (size[v] - 1) // 2
+        for u in neighbour[start[v] : start[v + 1]]:
+            if u > v:
+                count += size[u] * size[v]
+    edges = np.empty((count, 2), np.int64)
+    row, end, own = np.empty(n, np.int64), 0, 0
+    for u in range(total):
+        if u < n:
+            own = u
+        else:
+            own = 0 if u == n else own
+            while u >= first[own + 1]:
+                own += 1
+        degree = start[own + 1] - start[own]
+        row[:degree], row[degree] = neighbour[start[own] : start[own + 1]], own
+        joined = np.sort(row[: degree + 1])  # core nodes
+        for v in joined:  # the core's nodes come first …
+            if v > u:
+                edges[end] = u, v
+                end += 1
+        for v in joined:  # … then the further ones, class by class
+            for w in range(max(first[v], u + 1), first[v + 1]):
+                edges[end] = u, w
+                end += 1
+    return edges
 
 
 def twin_classes(graph: Graph, edge: Ints) -> Ints:
