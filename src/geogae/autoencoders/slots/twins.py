@@ -64,10 +64,8 @@ class Twins(FoldingFeature):
         """The core's nodes, then the further twins of each in the same order."""
         core, counts = without_columns(core, self.columns)
         further = within_limit(counts[:, 0], limit - core.n)
-        first = core.n + np.append(0, np.cumsum(further))  # (core.n + 1,), the further twins of v are first[v] …
-        start, neighbour = rows_of(core.n, core.edges)
-        edges = _unfolded_edges(start, neighbour, first)
-        n, nodes, kinds = int(first[-1]), core.node_categorical, core.edge_categorical
+        edges = _unfolded_edges(core.edges, further)
+        n, nodes, kinds = core.n + int(further.sum()), core.node_categorical, core.edge_categorical
         if nodes is None and kinds is None:
             return Graph.from_sorted_edges(n, edges)
         origin = np.concatenate([np.arange(core.n), np.repeat(np.arange(core.n), further)])  # (n,), a core node each
@@ -89,18 +87,23 @@ class Twins(FoldingFeature):
 
 
 @njit(cache=True)
-def _unfolded_edges(start: Any, neighbour: Any, first: Any) -> Any:
+def _unfolded_edges(edges: Any, further: Any) -> Any:
     """The edges of the unfolded graph, (E, 2), sorted: each further twin is joined to its class and its neighbours."""
-    n, total = len(start) - 1, first[-1]
-    size = 1 + np.diff(first)
+    n = len(further)
+    start, neighbour = rows_of(n, edges)
+    first = np.empty(n + 1, np.int64)  # the further twins of v are first[v] … first[v + 1]
+    first[0] = n
+    for v in range(n):
+        first[v + 1] = first[v] + further[v]
+    total, size = first[n], 1 + further
     count = 0
     for v in range(n):
         count += size[v] * (size[v] - 1) // 2
         for u in neighbour[start[v] : start[v + 1]]:
             if u > v:
                 count += size[u] * size[v]
-    edges = np.empty((count, 2), np.int64)
-    row, end, own = np.empty(n, np.int64), 0, 0
+    unfolded = np.empty((count, 2), np.int64)
+    joined, end, own = np.empty(n, np.int64), 0, 0
     for u in range(total):
         if u < n:
             own = u
@@ -108,18 +111,25 @@ def _unfolded_edges(start: Any, neighbour: Any, first: Any) -> Any:
             own = 0 if u == n else own
             while u >= first[own + 1]:
                 own += 1
-        degree = start[own + 1] - start[own]
-        row[:degree], row[degree] = neighbour[start[own] : start[own + 1]], own
-        joined = np.sort(row[: degree + 1])  # core nodes
-        for v in joined:  # the core's nodes come first …
+        count = 0  # of core nodes that this node is joined to, its own among them, ascending
+        for v in neighbour[start[own] : start[own + 1]]:
+            if v > own and (count == 0 or joined[count - 1] < own):
+                joined[count] = own
+                count += 1
+            joined[count] = v
+            count += 1
+        if count == 0 or joined[count - 1] < own:
+            joined[count] = own
+            count += 1
+        for v in joined[:count]:  # the core's nodes come first …
             if v > u:
-                edges[end] = u, v
+                unfolded[end] = u, v
                 end += 1
-        for v in joined:  # … then the further ones, class by class
+        for v in joined[:count]:  # … then the further ones, class by class
             for w in range(max(first[v], u + 1), first[v + 1]):
-                edges[end] = u, w
+                unfolded[end] = u, w
                 end += 1
-    return edges
+    return unfolded
 
 
 def twin_classes(graph: Graph, edge: Ints) -> Ints:
